@@ -1,0 +1,64 @@
+/* main.c: the table of subcommands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+#include "options.h"
+#include "stall.h"
+#include "version.h"
+
+typedef struct subcommand {
+    const command_spec *spec;
+    int (*run)(int argc, char **argv);
+} subcommand;
+
+static const subcommand SUBCOMMANDS[] = {
+    {&STALL_COMMAND, stall_main},
+};
+
+enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };
+
+static int print_help(void) {
+    puts("sqrtdk: why attention divides by the square root of d_k, shown on numbers.\n\n"
+         "Usage: sqrtdk SUBCOMMAND [options]\n"
+         "       sqrtdk help SUBCOMMAND\n"
+         "       sqrtdk --help | --version\n\nSubcommands:");
+    for (int i = 0; i < COUNT; i++)
+        printf("  %-12s %s\n", SUBCOMMANDS[i].spec->name, SUBCOMMANDS[i].spec->summary);
+    return EXIT_OK;
+}
+
+static const subcommand *find(const char *name) {
+    for (int i = 0; i < COUNT; i++)
+        if (strcmp(SUBCOMMANDS[i].spec->name, name) == 0) return &SUBCOMMANDS[i];
+    return NULL;
+}
+
+static int unknown(const char *word) {
+    static const char *const WORDS[] = {"help", "--help", "--version"};
+    const char *names[COUNT + 3];
+    int count = 0;
+    for (; count < COUNT; count++) names[count] = SUBCOMMANDS[count].spec->name;
+    for (int i = 0; i < 3; i++) names[count++] = WORDS[i];
+    const char *nearest = options_nearest(word, names, count);
+    if (nearest)
+        return message_fail(EXIT_USAGE, "unknown subcommand '%s'; did you mean %s?", word, nearest);
+    return message_fail(EXIT_USAGE, "unknown subcommand '%s'; see 'sqrtdk --help'", word);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return message_fail(EXIT_USAGE, "expected a subcommand; see 'sqrtdk --help'");
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("sqrtdk " SQRTDK_VERSION);
+        return EXIT_OK;
+    }
+    bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+                strcmp(argv[1], "-h") == 0;
+    if (help && argc == 2) return print_help();
+    const subcommand *s = find(argv[help ? 2 : 1]);
+    if (!s) return unknown(argv[help ? 2 : 1]);
+    if (!help) return s->run(argc - 1, argv + 1);
+    options_help(s->spec);
+    return EXIT_OK;
+}
