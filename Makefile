@@ -37,7 +37,7 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/tests/%.o: EXTRA = -Isrc -Iexperiments $(shell pkg-config --cflags check 2>/dev/null) \
   -DTEST_GOLDEN_DIR='"tests/golden"' -DTEST_PROGRAM='"$(BUILD)/sqrtdk"' \
-  -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"'
+  -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"' -DTEST_LOCALES='"$(BUILD)/locale"'
 
 $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) $(LIBS)
@@ -51,9 +51,59 @@ test: all $(BUILD)/tests/run $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
+# The same tests where every read, write and overflow is watched; a tree of their own each.
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan:
+	$(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
+
+tsan:
+	$(MAKE) test BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
+
+# The tests that train for minutes under valgrind are left out; what they run is run by others.
+valgrind: $(BUILD)/tests/run
+	@mkdir -p $(BUILD)/tests/scratch
+	for suite in rng gemm softmax tape ops attention optim stats options output stall; do \
+	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
+	    $(BUILD)/tests/run || exit 1; done
+
+coverage:
+	$(MAKE) test BUILD=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS="--coverage"
+	cd build/coverage && gcov -r -s $(CURDIR) src/*.gcda experiments/*.gcda | grep -A1 "^File '[se]"
+
+# ---- Lint ----------------------------------------------------------------------------------------
+
+C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] tests/*.[ch])
+SH_FILES = $(shell grep -lE '^\#!/(bin/sh|usr/bin/env bash)' scripts/* .ci/run)
+
+lint:
+	clang-format --dry-run -Werror $(C_FILES)
+	clang-tidy --quiet $(wildcard src/*.c experiments/*.c) -- $(STANDARD) -Iinclude -Isrc -Iexperiments
+	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+	  --inline-suppr --suppress=missingIncludeSystem -Iinclude -Isrc -Iexperiments src experiments
+	shellcheck $(SH_FILES)
+
+# ---- Committed results ---------------------------------------------------------------------------
+
+# What a default run gives, by value where training is not chaotic and by verdict where it is.
+expected: all
+	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
+	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv experiments/expected/
+
+check-expected: all
+	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
+	scripts/compare_runs experiments/expected/stall_runs.csv $(BUILD)/expected/stall_runs.csv
+
+# ---- Installing ----------------------------------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/tt
+	install -m 755 $(BUILD)/sqrtdk $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 include/tt/*.h $(DESTDIR)$(PREFIX)/include/tt/
+
 clean:
 	rm -rf build
 
 -include $(wildcard $(BUILD)/*/*.d)
 
-.PHONY: all test clean
+.PHONY: all test asan tsan valgrind coverage lint expected check-expected install clean

@@ -47,8 +47,7 @@ static int unknown(const char *word) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2)
-        return message_fail(EXIT_USAGE, "expected a subcommand; see 'sqrtdk --help'");
+    if (argc < 2) return message_fail(EXIT_USAGE, "expected a subcommand; see 'sqrtdk --help'");
     if (strcmp(argv[1], "--version") == 0) {
         puts("sqrtdk " SQRTDK_VERSION);
         return EXIT_OK;

@@ -10,10 +10,10 @@
 #include "tt/rowstats.h"
 
 const char *const MEASURE_NAMES[MEASURES] = {
-    "loss",           "loss_uniform",    "grad_wq",         "grad_wk",          "grad_q",
-    "grad_k",         "grad_logits",     "row_grad_mean",   "row_grad_p10",     "row_grad_median",
-    "row_grad_p90",   "jacobian_mean",   "jacobian_median", "entropy_mean",     "max_weight_mean",
-    "logit_std",      "moved",           "entropy_teacher", "argmax_agreement", "cos_m",
+    "loss",           "loss_uniform",  "grad_wq",         "grad_wk",          "grad_q",
+    "grad_k",         "grad_logits",   "row_grad_mean",   "row_grad_p10",     "row_grad_median",
+    "row_grad_p90",   "jacobian_mean", "jacobian_median", "entropy_mean",     "max_weight_mean",
+    "logit_std",      "moved",         "entropy_teacher", "argmax_agreement", "cos_m",
     "ratio_rescaled",
 };
 
@@ -106,7 +106,8 @@ static double loss_rescaled(meter *m, const student *s, const lesson *l, double 
     tt_var z = tt_const(tape, tt_attention_logits(s->tape, s->output));
     tt_var v = tt_const(tape, tt_value(s->tape, s->v));
     tt_var y = tt_const(tape, tt_value(l->tape, l->target));
-    tt_var loss = tt_mse(tape, tt_matmul(tape, tt_softmax(tape, tt_scale(tape, z, exp2(octaves))), v), y);
+    tt_var loss =
+        tt_mse(tape, tt_matmul(tape, tt_softmax(tape, tt_scale(tape, z, exp2(octaves))), v), y);
     tt_tensor value = tt_value(tape, loss);
     return value.data ? value.data[0] : NAN;
 }

@@ -16,14 +16,14 @@ typedef enum measure {
     M_GRAD_WK,
     M_GRAD_Q,
     M_GRAD_K,
-    M_GRAD_LOGITS,      /* of dL/dZ, Z = the softmax's input, after the scale */
-    M_ROW_GRAD_MEAN,    /* over the B T rows r: |d l_r / d z_r|, l_r = row r's mean squared error */
-    M_ROW_GRAD_P10,     /* (L is the mean of the l_r) */
+    M_GRAD_LOGITS,   /* of dL/dZ, Z = the softmax's input, after the scale */
+    M_ROW_GRAD_MEAN, /* over the B T rows r: |d l_r / d z_r|, l_r = row r's mean squared error */
+    M_ROW_GRAD_P10,  /* (L is the mean of the l_r) */
     M_ROW_GRAD_MEDIAN,
     M_ROW_GRAD_P90,
-    M_JACOBIAN_MEAN,    /* over the rows: Frobenius norm of diag(w) - w w^T */
+    M_JACOBIAN_MEAN, /* over the rows: Frobenius norm of diag(w) - w w^T */
     M_JACOBIAN_MEDIAN,
-    M_ENTROPY_MEAN,     /* nats */
+    M_ENTROPY_MEAN, /* nats */
     M_MAX_WEIGHT_MEAN,
     M_LOGIT_STD,        /* population standard deviation of all entries of Z */
     M_MOVED,            /* |(Wq, Wk) - (Wq, Wk at step 0)| / |(Wq, Wk at step 0)| */

@@ -68,8 +68,7 @@ bool lesson_next(lesson *l) {
 /* A copy of w times gain; data is NULL without memory. */
 static tt_tensor copy_times(tt_tensor w, double gain) {
     tt_tensor copy = tt_tensor_new(w.batch, w.rows, w.cols);
-    for (tt_size i = 0; copy.data && i < tt_tensor_count(w); i++)
-        copy.data[i] = gain * w.data[i];
+    for (tt_size i = 0; copy.data && i < tt_tensor_count(w); i++) copy.data[i] = gain * w.data[i];
     return copy;
 }
 
@@ -96,7 +95,7 @@ bool student_new(student *s, const lesson *l, double scale, double gain) {
 }
 
 void student_free(student *s) {
-    tt_tensor *all[] = {&s->wq,      &s->wk,      &s->wv,      &s->grad_wq,
+    tt_tensor *all[] = {&s->wq,      &s->wk,      &s->wv,       &s->grad_wq,
                         &s->grad_wk, &s->grad_wv, &s->first_wq, &s->first_wk};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) tt_tensor_free(all[i]);
     tt_tape_free(s->tape);
@@ -161,8 +160,8 @@ double model_bytes(const model_config *config, int students) {
     const double rows = b * t, weights = b * t * t;
     const double blocks = 1 << 20; /* what the arena's blocks may leave empty, and the nodes */
     /* X; the draws; the tape with Q, K, V, O, the attention's logits, weights and their gradient */
-    double lesson_part = rows * dm + 4 * dm * dk + 2 * dm * dv + rows * (2 * dk + 2 * dv) +
-                         3 * weights + t * t;
+    double lesson_part =
+        rows * dm + 4 * dm * dk + 2 * dm * dv + rows * (2 * dk + 2 * dv) + 3 * weights + t * t;
     /* weights, gradients, first weights, gradients on the tape; Q, K, V, O and their gradients;
      * the attention's; and what the log measures: two score matrices, a rescaled attention */
     double student_part = 8 * dm * dk + 3 * dm * dv + rows * (4 * dk + 4 * dv) + 3 * weights +

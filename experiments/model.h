@@ -32,9 +32,9 @@ typedef struct model_config {
 typedef struct lesson {
     model_config config;
     tt_rng rng;
-    tt_tensor wq, wk, wv;                            /* the teacher's */
-    tt_tensor student_wq, student_wk, student_wv;    /* the draws every student starts from */
-    tt_tensor x;                                     /* [B,T,d_model] */
+    tt_tensor wq, wk, wv;                         /* the teacher's */
+    tt_tensor student_wq, student_wk, student_wv; /* the draws every student starts from */
+    tt_tensor x;                                  /* [B,T,d_model] */
     tt_tape *tape;
     tt_var values, target; /* V and Y of the present batch, on tape */
     tt_size steps;         /* batches seen */
@@ -49,10 +49,10 @@ void lesson_free(lesson *l);
 bool lesson_next(lesson *l);
 
 typedef struct student {
-    double scale;                                 /* s */
-    tt_tensor wq, wk, wv;                         /* wv only where values are trained */
+    double scale;         /* s */
+    tt_tensor wq, wk, wv; /* wv only where values are trained */
     tt_tensor grad_wq, grad_wk, grad_wv;
-    tt_tensor first_wq, first_wk;                 /* as at step 0 */
+    tt_tensor first_wq, first_wk; /* as at step 0 */
     tt_tape *tape;
     tt_var q, k, v, output, loss; /* of the present step, on tape */
 } student;

@@ -172,6 +172,7 @@ static bool another(const char **text) {
 
 static bool parse_int(const char *text, int64_t *out) {
     char *end;
+    *out = 0;
     if (text[0] < '0' || text[0] > '9') return false;
     errno = 0;
     long long value = strtoll(text, &end, 10);
@@ -213,8 +214,8 @@ static bool parse_range(const char *item, int64_t *first, int64_t *last) {
     return parse_int(left, first) && parse_int(dots + 2, last) && *first <= *last;
 }
 
-bool options_int_list(const char *name, const char *text, int64_t least, int64_t most,
-                      int64_t *out, int *count) {
+bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
+                      int *count) {
     const char *at = text;
     char item[NAME_BYTES];
     int64_t first, last;
@@ -252,8 +253,8 @@ bool options_positive_list(const char *name, const char *text, double *out, int 
     do {
         double value;
         if (*count == LIST_MOST || !next_item(&at, item) || !parse_positive(item, &value)) {
-            (void)message_fail(
-                0, "--%s '%s': expected finite numbers above 0, separated by commas", name, text);
+            (void)message_fail(0, "--%s '%s': expected finite numbers above 0, separated by commas",
+                               name, text);
             return false;
         }
         for (int i = 0; i < *count; i++)

@@ -60,8 +60,8 @@ bool options_positive(const char *name, const char *text, double *out);
 enum { LIST_MOST = 1024 };
 
 /* Comma-separated whole numbers and ranges a..b without duplicates, into out[LIST_MOST]. */
-bool options_int_list(const char *name, const char *text, int64_t least, int64_t most,
-                      int64_t *out, int *count);
+bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
+                      int *count);
 
 /* Comma-separated numbers > 0, finite, without duplicates, into out[LIST_MOST]. */
 bool options_positive_list(const char *name, const char *text, double *out, int *count);

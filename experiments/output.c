@@ -98,8 +98,10 @@ void output_discard(output *o) {
 }
 
 const char *output_number(char buffer[NUMBER_BYTES], double x) {
-    if (isnan(x)) return strcpy(buffer, "nan");
-    if (isinf(x)) return strcpy(buffer, x > 0 ? "inf" : "-inf");
+    if (!isfinite(x)) {
+        (void)snprintf(buffer, NUMBER_BYTES, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+        return buffer;
+    }
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(buffer, NUMBER_BYTES, "%.*g", digits, x);
         if (digits == 17 || strtod(buffer, NULL) == x) break;

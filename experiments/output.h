@@ -41,8 +41,8 @@ char *output_beside(const char *path, const char *ending);
 
 enum { NUMBER_BYTES = 32 };
 
-/* The shortest of %.15g, %.16g and %.17g that reads back as x, with '.' whatever the locale; nan and
- * inf as "nan", "inf", "-inf". Returns buffer. */
+/* The shortest of %.15g, %.16g and %.17g that reads back as x, with '.' whatever the locale; nan
+ * and inf as "nan", "inf", "-inf". Returns buffer. */
 const char *output_number(char buffer[NUMBER_BYTES], double x);
 
 #endif

@@ -47,11 +47,13 @@ const command_spec STALL_COMMAND = {
     "and says what was seen.",
     OPTIONS,
     sizeof OPTIONS / sizeof *OPTIONS,
-    "Beside the log FILE = stem.csv: stem_summary.csv (a row for each d_k, scale and lr),\n"
-    "stem_bands.csv (median and quartiles over seeds, for plots) and stem.meta (the settings).\n"
+    "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a row\n"
+    "for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for plots) and "
+    "stem.meta (the settings).\n"
     "With --output - the log goes to standard output, the table to standard error, and nothing\n"
     "else is written; so too where FILE is a pipe or a device.\n"
-    "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained <= 0.1,\n"
+    "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained <= "
+    "0.1,\n"
     "stalled >= 1 (no better than not attending), else slow.",
 };
 
@@ -116,8 +118,8 @@ static bool read_gain(request *q) {
     char *end;
     c->gain = strtod(text, &end);
     if (end != text && *end == '\0' && c->gain >= 1e-6 && c->gain <= 1e6) return true;
-    (void)message_fail(
-        0, "--init-gain '%s': expected a number from 1e-6 to 1e6, dk^-1/4 or dk^1/4", text);
+    (void)message_fail(0, "--init-gain '%s': expected a number from 1e-6 to 1e6, dk^-1/4 or dk^1/4",
+                       text);
     return false;
 }
 
@@ -154,19 +156,19 @@ static bool read_request(request *q) {
     sweep_config *c = &q->config;
     model_config *m = &c->model;
     const options *o = &q->text;
-    bool good =
-        options_int_list("d-k", text_of(q, "d-k"), 1, 65536, q->lists.d_k, &c->d_k_count) &&
-        read_scales(q) &&
-        options_positive_list("lr", text_of(q, "lr"), q->lists.lr, &c->lr_count) &&
-        options_int_list("seed", text_of(q, "seed"), 0, 4294967295, q->lists.seed,
-                         &c->seed_count) &&
-        read_size(q, "steps", 1, 1000000000, &c->steps) &&
-        read_size(q, "batch", 1, 65536, &m->batch) &&
-        read_size(q, "tokens", 2, 65536, &m->tokens) &&
-        read_size(q, "d-model", 1, 65536, &m->d_model) && read_size(q, "d-v", 1, 65536, &m->d_v) &&
-        read_choice(q, "init", "standard", "teacher", &m->start_teacher) && read_gain(q) &&
-        read_choice(q, "lr-unit", "weight", "logit", &c->lr_in_logits) &&
-        read_size(q, "every", 1, 1000000000, &c->every) && read_threads(q);
+    bool good = options_int_list("d-k", text_of(q, "d-k"), 1, 65536, q->lists.d_k, &c->d_k_count) &&
+                read_scales(q) &&
+                options_positive_list("lr", text_of(q, "lr"), q->lists.lr, &c->lr_count) &&
+                options_int_list("seed", text_of(q, "seed"), 0, 4294967295, q->lists.seed,
+                                 &c->seed_count) &&
+                read_size(q, "steps", 1, 1000000000, &c->steps) &&
+                read_size(q, "batch", 1, 65536, &m->batch) &&
+                read_size(q, "tokens", 2, 65536, &m->tokens) &&
+                read_size(q, "d-model", 1, 65536, &m->d_model) &&
+                read_size(q, "d-v", 1, 65536, &m->d_v) &&
+                read_choice(q, "init", "standard", "teacher", &m->start_teacher) && read_gain(q) &&
+                read_choice(q, "lr-unit", "weight", "logit", &c->lr_in_logits) &&
+                read_size(q, "every", 1, 1000000000, &c->every) && read_threads(q);
     if (!good) return false;
     c->d_k = q->lists.d_k;
     c->lr = q->lists.lr;
@@ -288,6 +290,14 @@ static bool start_partial(run *r) {
     return false;
 }
 
+static char *partial_path_of(const char *path) {
+    static const char ENDING[] = ".partial";
+    size_t bytes = strlen(path) + sizeof ENDING;
+    char *partial = malloc(bytes);
+    if (partial) (void)snprintf(partial, bytes, "%s%s", path, ENDING);
+    return partial;
+}
+
 static bool open_files(run *r) {
     const request *q = r->request;
     struct stat info;
@@ -296,23 +306,21 @@ static bool open_files(run *r) {
         (void)message_fail(0, "cannot write %s: it is a folder", q->output);
         return false;
     }
-    size_t bytes = strlen(q->output) + sizeof ".partial";
-    r->partial_path = malloc(bytes);
-    if (!r->partial_path) return message_fail(0, "out of memory") != 0;
-    (void)snprintf(r->partial_path, bytes, "%s.partial", q->output);
     if (q->resume && !take_over(r)) return false;
     return start_partial(r);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-enum { LOG, SUMMARY, BANDS_FILE, META, FILES };
-static const char *const ENDINGS[FILES] = {NULL, "_summary.csv", "_bands.csv", ".meta"};
+enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
+static const char *const ENDINGS[FILES] = {NULL, "_runs.csv", "_summary.csv", "_bands.csv",
+                                           ".meta"};
 
 static bool write_file(const run *r, const report *rep, int which, FILE *to) {
     if (which == LOG) stall_log_all(to, &r->sweep, r->request->init);
+    if (which == RUNS) report_runs_csv(to, rep);
     if (which == SUMMARY) report_summary_csv(to, rep);
-    if (which == BANDS_FILE) return report_bands_csv(to, rep);
+    if (which == BANDS) return report_bands_csv(to, rep);
     if (which == META) (void)fputs(r->settings, to);
     return true;
 }
@@ -348,8 +356,8 @@ static void say_results(const run *r, const report *rep) {
     report_findings(to, rep);
     if (q->direct) return;
     char *stem = output_beside(q->output, "");
-    (void)fprintf(to, "\nWritten: %s, %s_summary.csv, %s_bands.csv, %s.meta\n", q->output,
-                  stem ? stem : "", stem ? stem : "", stem ? stem : "");
+    (void)fprintf(to, "\nWritten: %s, and beside it %s_runs.csv, _summary.csv, _bands.csv, .meta\n",
+                  q->output, stem ? stem : "");
     free(stem);
 }
 
@@ -402,16 +410,20 @@ int stall_main(int argc, char **argv) {
     run r;
     memset(&r, 0, sizeof r);
     switch (options_parse(&STALL_COMMAND, argc, argv, &q.text)) {
-    case OPTIONS_HELP: return EXIT_OK;
-    case OPTIONS_WRONG: return EXIT_USAGE;
-    case OPTIONS_RUN: break;
+    case OPTIONS_HELP:
+        return EXIT_OK;
+    case OPTIONS_WRONG:
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
     }
     if (!read_request(&q)) return EXIT_USAGE;
     r.request = &q;
     r.settings = settings_of(&q);
+    r.partial_path = q.direct ? NULL : partial_path_of(q.output);
     int code = EXIT_FAILED;
     catch_signals();
-    if (!r.settings || !sweep_new(&r.sweep, &q.config))
+    if (!r.settings || (!q.direct && !r.partial_path) || !sweep_new(&r.sweep, &q.config))
         (void)message_fail(0, "out of memory");
     else if (open_files(&r))
         code = train_and_finish(&r);

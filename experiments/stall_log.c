@@ -62,7 +62,7 @@ void stall_partial_cell(FILE *to, const cell *c, const char *init) {
     stall_log_cell(to, c, init);
     (void)fputs(COMPLETE, to);
     print_cell_key(to, c);
-    (void)fprintf(to, ",%s\n", output_number(number, c->ratio));
+    (void)fprintf(to, ",%td,%s\n", c->steps, output_number(number, c->ratio));
 }
 
 /* ---- Reading back ---------------------------------------------------------------------------- */
@@ -117,13 +117,20 @@ static bool read_row(const char *at, log_row *row) {
     return *at == '\n';
 }
 
+static bool read_end(const char *at, cell *c) {
+    double steps;
+    bool good = next_number(&at, &steps) && next_number(&at, &c->ratio);
+    c->steps = (tt_size)steps;
+    return good;
+}
+
 static bool read_line(const sweep *s, tt_size most_rows, const char *line) {
     const size_t mark = strlen(COMPLETE);
     bool complete = strncmp(line, COMPLETE, mark) == 0;
     const char *rest;
     cell *c = named_cell(s, complete ? line + mark : line, &rest);
     if (!c || c->finished) return false;
-    if (complete) return c->finished = next_number(&rest, &c->ratio);
+    if (complete) return c->finished = read_end(rest, c);
     if (!c->rows) c->rows = calloc((size_t)most_rows, sizeof *c->rows);
     if (!c->rows || c->row_count == most_rows) return false;
     return read_row(rest, &c->rows[c->row_count++]);

@@ -21,10 +21,10 @@ void stall_partial_header(FILE *to, const char *settings);
 void stall_partial_cell(FILE *to, const cell *c, const char *init);
 
 typedef enum partial_result {
-    PARTIAL_READ,     /* complete cells are in the sweep now, marked finished */
-    PARTIAL_MISSING,  /* there is no such file */
-    PARTIAL_OTHER,    /* it is from a run with other settings */
-    PARTIAL_DAMAGED   /* a complete cell does not read as one */
+    PARTIAL_READ,    /* complete cells are in the sweep now, marked finished */
+    PARTIAL_MISSING, /* there is no such file */
+    PARTIAL_OTHER,   /* it is from a run with other settings */
+    PARTIAL_DAMAGED  /* a complete cell does not read as one */
 } partial_result;
 
 /* Reads what an interrupted run left. Whatever follows the last complete cell is ignored. */

@@ -59,9 +59,13 @@ void report_free(report *r) {
     r->groups = NULL;
 }
 
-const char *group_reason(const group *g) {
-    if (g->verdict == TRAINED || isnan(g->last[M_ENTROPY_MEAN])) return "";
-    return g->last[M_ENTROPY_MEAN] < g->last[M_ENTROPY_TEACHER] ? "too sharp" : "too flat";
+const char *verdict_reason(verdict v, const double *row) {
+    if (v == TRAINED || isnan(row[M_ENTROPY_MEAN])) return "";
+    return row[M_ENTROPY_MEAN] < row[M_ENTROPY_TEACHER] ? "too sharp" : "too flat";
+}
+
+static const char *group_reason(const group *g) {
+    return verdict_reason(g->verdict, g->last);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -76,9 +80,23 @@ static void print_group_key(FILE *to, const group *g) {
     print_number(to, g->lr);
 }
 
+void report_runs_csv(FILE *to, const report *r) {
+    (void)fputs("seed,d_k,scale,lr,steps,ratio,verdict,reason\n", to);
+    for (tt_size i = 0; i < r->sweep->count; i++) {
+        const cell *c = &r->sweep->cells[i];
+        verdict v = verdict_of(c->ratio);
+        (void)fprintf(to, "%" PRId64 ",%" PRId64 ",%s", c->seed, c->d_k, c->scale->name);
+        print_number(to, c->lr);
+        (void)fprintf(to, ",%td", c->steps);
+        print_number(to, c->ratio);
+        (void)fprintf(to, ",%s,%s\n", VERDICT_NAMES[v],
+                      c->row_count > 0 ? verdict_reason(v, c->rows[c->row_count - 1].value) : "");
+    }
+}
+
 void report_summary_csv(FILE *to, const report *r) {
-    static const measure AT_START[] = {M_GRAD_WQ,         M_GRAD_Q,        M_GRAD_LOGITS,
-                                       M_ROW_GRAD_MEAN,   M_ROW_GRAD_MEDIAN, M_JACOBIAN_MEAN,
+    static const measure AT_START[] = {M_GRAD_WQ,        M_GRAD_Q,          M_GRAD_LOGITS,
+                                       M_ROW_GRAD_MEAN,  M_ROW_GRAD_MEDIAN, M_JACOBIAN_MEAN,
                                        M_JACOBIAN_MEDIAN};
     const size_t start_count = sizeof AT_START / sizeof *AT_START;
     (void)fputs("d_k,scale,lr,seeds,ratio_median,ratio_q1,ratio_q3,trained,slow,stalled,diverged,"
@@ -164,8 +182,7 @@ bool report_bands_csv(FILE *to, const report *r) {
         tt_size rows = 0;
         for (int e = 0; e < seeds; e++)
             if (cells[e].row_count > rows) rows = cells[e].row_count;
-        for (tt_size row = 0; row < rows; row++)
-            print_bands_row(to, &r->groups[i], cells, row, x);
+        for (tt_size row = 0; row < rows; row++) print_bands_row(to, &r->groups[i], cells, row, x);
     }
     free(x);
     return true;
@@ -173,22 +190,32 @@ bool report_bands_csv(FILE *to, const report *r) {
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
+/* "stalled 4, slow 1 (too sharp)": the group's verdict first, then what other seeds did. */
+static void print_verdict_cell(FILE *to, const group *g) {
+    const char *reason = group_reason(g);
+    (void)fprintf(to, "%s %d", VERDICT_NAMES[g->verdict], g->counts[g->verdict]);
+    for (int v = 0; v < VERDICTS; v++)
+        if (v != (int)g->verdict && g->counts[v] > 0)
+            (void)fprintf(to, ", %s %d", VERDICT_NAMES[v], g->counts[v]);
+    if (reason[0]) (void)fprintf(to, " (%s)", reason);
+    (void)fputc('\n', to);
+}
+
 void report_table(FILE *to, const report *r) {
-    (void)fprintf(to, "Final loss / loss of not attending, median (quartiles) over seeds; gradients: "
-                      "medians at step 0\n\n");
-    (void)fprintf(to, "%6s %-5s %9s %9s %21s  %-21s %9s %9s  %s\n", "d_k", "scale", "lr", "ratio",
-                  "(quartiles)", "seeds t/slow/stall/d", "row grad", "|dL/dWq|", "verdict");
+    (void)fprintf(to,
+                  "ratio: loss / loss of not attending at the end, median over seeds; row grad: "
+                  "through the\nsoftmax, median row, and |dL/dWq|: both at step 0, median over "
+                  "seeds; verdict: seeds\n\n");
+    (void)fprintf(to, "%6s  %-6s %9s %9s %20s %9s %9s  %s\n", "d_k", "scale", "lr", "ratio",
+                  "(quartiles)", "row grad", "|dL/dWq|", "verdict");
     for (tt_size i = 0; i < r->count; i++) {
         const group *g = &r->groups[i];
-        char quartiles[48], counts[48];
-        (void)snprintf(quartiles, sizeof quartiles, "(%.2g .. %.2g)", g->ratio_q1, g->ratio_q3);
-        (void)snprintf(counts, sizeof counts, "%d: %d/%d/%d/%d", g->seeds, g->counts[TRAINED],
-                       g->counts[SLOW], g->counts[STALLED], g->counts[DIVERGED]);
-        const char *reason = group_reason(g);
-        (void)fprintf(to, "%6" PRId64 " %-5s %9.3g %9.3g %21s  %-21s %9.2g %9.2g  %s%s%s\n", g->d_k,
-                      g->scale->name, g->lr, g->ratio_median, quartiles, counts,
-                      g->first[M_ROW_GRAD_MEDIAN], g->first[M_GRAD_WQ], VERDICT_NAMES[g->verdict],
-                      reason[0] ? ", " : "", reason);
+        char quartiles[48];
+        (void)snprintf(quartiles, sizeof quartiles, "(%.2g..%.2g)", g->ratio_q1, g->ratio_q3);
+        (void)fprintf(to, "%6" PRId64 "  %-6s %9.3g %9.3g %20s %9.2g %9.2g  ", g->d_k,
+                      g->scale->name, g->lr, g->ratio_median, quartiles,
+                      g->first[M_ROW_GRAD_MEDIAN], g->first[M_GRAD_WQ]);
+        print_verdict_cell(to, g);
     }
     (void)fputc('\n', to);
 }
@@ -302,13 +329,14 @@ static void print_failure_sentence(FILE *to, const report *r, int scale) {
             if (!worst || g->d_k > worst->d_k) worst = g;
         }
     if (!worst) return;
-    (void)fprintf(to,
-                  "At d_k %" PRId64 ", scale %s, lr %.3g the %s model is %s: its rows' entropy ends "
-                  "at %.2g nats, the teacher's at %.2g; one scalar on its logits would bring the "
-                  "ratio from %.3g to %.2g (its score matrix has cosine %.2g with the teacher's).\n",
-                  worst->d_k, worst->scale->name, worst->lr, VERDICT_NAMES[worst->verdict],
-                  group_reason(worst), worst->last[M_ENTROPY_MEAN], worst->last[M_ENTROPY_TEACHER],
-                  worst->ratio_median, worst->last[M_RATIO_RESCALED], worst->last[M_COS_M]);
+    (void)fprintf(
+        to,
+        "At d_k %" PRId64 ", scale %s, lr %.3g the %s model is %s: its rows' entropy ends "
+        "at %.2g nats, the teacher's at %.2g; one scalar on its logits would bring the "
+        "ratio from %.3g to %.2g (its score matrix has cosine %.2g with the teacher's).\n",
+        worst->d_k, worst->scale->name, worst->lr, VERDICT_NAMES[worst->verdict],
+        group_reason(worst), worst->last[M_ENTROPY_MEAN], worst->last[M_ENTROPY_TEACHER],
+        worst->ratio_median, worst->last[M_RATIO_RESCALED], worst->last[M_COS_M]);
 }
 
 void report_findings(FILE *to, const report *r) {

@@ -16,9 +16,9 @@ typedef struct group {
     int seeds;
     double ratio_median, ratio_q1, ratio_q3;
     int counts[VERDICTS];
-    verdict verdict;          /* of the median ratio */
-    double first[MEASURES];   /* medians over seeds at step 0 */
-    double last[MEASURES];    /* medians over seeds at each run's last logged step */
+    verdict verdict;        /* of the median ratio */
+    double first[MEASURES]; /* medians over seeds at step 0 */
+    double last[MEASURES];  /* medians over seeds at each run's last logged step */
 } group;
 
 typedef struct report {
@@ -31,9 +31,12 @@ typedef struct report {
 bool report_new(report *r, const sweep *s);
 void report_free(report *r);
 
-/* Why a group's verdict is not `trained`: "too sharp" if its final entropy is below its teacher's,
- * else "too flat"; "" where it is trained or left no row. */
-const char *group_reason(const group *g);
+/* Why a verdict is not `trained`: "too sharp" if the entropy at the last logged step (row: M_...)
+ * is below the teacher's, else "too flat"; "" for a trained run and for NaN. */
+const char *verdict_reason(verdict v, const double *row);
+
+/* One row a cell: how it ended. */
+void report_runs_csv(FILE *to, const report *r);
 
 /* One row a group. */
 void report_summary_csv(FILE *to, const report *r);

@@ -85,8 +85,8 @@ double sweep_job_bytes(const sweep_config *config) {
 }
 
 double sweep_log_bytes(const sweep_config *config) {
-    double cells = (double)config->d_k_count * config->scale_count * config->lr_count *
-                   config->seed_count;
+    double cells =
+        (double)config->d_k_count * config->scale_count * config->lr_count * config->seed_count;
     return cells * ((double)rows_per_cell(config) * sizeof(log_row) + sizeof(cell));
 }
 
@@ -110,8 +110,7 @@ typedef struct trainee {
     student student;
     cell *cell;
     bool active;
-    double last[LAST_STEPS]; /* ratios, the newest at step % LAST_STEPS */
-    tt_size steps;
+    double last[LAST_STEPS]; /* ratios, the newest at cell->steps % LAST_STEPS */
 } trainee;
 
 typedef struct shared {
@@ -135,7 +134,7 @@ static void fail(shared *s, const char *what) {
 
 /* The median ratio of the last steps that the cell took. */
 static void conclude(trainee *t, bool diverged) {
-    tt_size n = t->steps < LAST_STEPS ? t->steps : LAST_STEPS;
+    tt_size n = t->cell->steps < LAST_STEPS ? t->cell->steps : LAST_STEPS;
     stats_sort(t->last, n);
     t->cell->ratio = diverged || n == 0 ? INFINITY : stats_quantile(t->last, n, 0.5);
     t->cell->finished = true;
@@ -159,7 +158,7 @@ static const char *train_step(trainee *t, const lesson *l, meter *m, const sweep
         if (finite) to->row_count++;
     }
     if (finite) {
-        t->last[t->steps++ % LAST_STEPS] = ratio;
+        t->last[to->steps++ % LAST_STEPS] = ratio;
         finite = student_update(&t->student, to->lr);
     }
     if (!finite || step == c->steps - 1) conclude(t, !finite);
@@ -191,7 +190,7 @@ static bool enrol(shared *s, const job *j, const lesson *l, trainee *all, int *c
         if (to->finished) continue;
         trainee *t = &all[(*count)++];
         *t = (trainee){.cell = to, .active = true};
-        to->row_count = 0;
+        to->row_count = to->steps = 0;
         if (!to->rows) to->rows = calloc((size_t)rows_per_cell(c), sizeof *to->rows);
         if (!to->rows || !student_new(&t->student, l, to->scale->factor(to->d_k), to->gain))
             return false;
@@ -263,8 +262,8 @@ static void *work_through(void *argument) {
  * waited for by idle processors. */
 static bool list_jobs(shared *s) {
     const sweep_config *c = &s->sweep->config;
-    s->jobs = calloc((size_t)c->d_k_count * (size_t)c->lr_count * (size_t)c->seed_count,
-                     sizeof *s->jobs);
+    s->jobs =
+        calloc((size_t)c->d_k_count * (size_t)c->lr_count * (size_t)c->seed_count, sizeof *s->jobs);
     if (!s->jobs) return false;
     for (int d = 0; d < c->d_k_count; d++)
         for (int l = 0; l < c->lr_count; l++)
@@ -281,8 +280,8 @@ static bool list_jobs(shared *s) {
     return true;
 }
 
-sweep_result sweep_run(sweep *sw, const sweep_observer *observer,
-                       const volatile sig_atomic_t *stop, char *error, size_t error_bytes) {
+sweep_result sweep_run(sweep *sw, const sweep_observer *observer, const volatile sig_atomic_t *stop,
+                       char *error, size_t error_bytes) {
     shared s = {.sweep = sw,
                 .observer = observer,
                 .stop = stop,

@@ -52,6 +52,7 @@ typedef struct cell {
     double kappa; /* lr s^2 d_k gain^2 */
     log_row *rows;
     tt_size row_count;
+    tt_size steps; /* taken; fewer than asked for if it diverged */
     double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
     bool finished; /* false until trained to its end */
 } cell;
@@ -80,8 +81,8 @@ typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_resu
 
 /* Trains every cell that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
  * memory, no thread, the observer's refusal) `error` holds a line, empty if the observer spoke. */
-sweep_result sweep_run(sweep *s, const sweep_observer *observer,
-                       const volatile sig_atomic_t *stop, char *error, size_t error_bytes);
+sweep_result sweep_run(sweep *s, const sweep_observer *observer, const volatile sig_atomic_t *stop,
+                       char *error, size_t error_bytes);
 
 /* Bytes for one job (the cells of the largest d_k that are trained together), and for all logged
  * rows. Computed before anything is allocated. */

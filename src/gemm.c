@@ -72,11 +72,9 @@ static void column_block_portable(tt_size m, tt_size kc, strided a, const double
 /* The same source compiled for newer x86 processors and chosen at run time, so that a binary built
  * anywhere runs everywhere. Fused multiply-add is exact on all of them; only the speed differs. */
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2,fma"))) static void column_block_avx2(tt_size m, tt_size kc, strided a,
-                                                                  const double *panel,
-                                                                  tt_size panel_row, double *c,
-                                                                  tt_size c_row, int cols,
-                                                                  bool load) {
+__attribute__((target("avx2,fma"))) static void
+column_block_avx2(tt_size m, tt_size kc, strided a, const double *panel, tt_size panel_row,
+                  double *c, tt_size c_row, int cols, bool load) {
     column_block(m, kc, a, panel, panel_row, c, c_row, cols, load);
 }
 

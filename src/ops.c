@@ -30,7 +30,7 @@ static bool agree(tt_tape *tape, const char *name, tt_tensor a, tt_tensor b) {
 /* A product of stacks. Where B is one matrix for the whole batch, the batch of A is only more rows:
  * the stack is then one product of one [B*m, k] matrix. */
 typedef struct product {
-    tt_size count, m, n, k;      /* `count` products of [m,k] with [k,n] */
+    tt_size count, m, n, k;         /* `count` products of [m,k] with [k,n] */
     tt_size a_step, b_step, c_step; /* elements from one matrix of a stack to the next */
 } product;
 

@@ -32,8 +32,8 @@ tt_rowstats tt_rowstats_compute(const double *w, tt_size n) {
         if (j == m) continue;
         double share = w[j] / rest;
         shares += share * share;
-        own += share * share *
-               ((1 - w[j]) * (1 - w[j]) + w[m] * w[m] + (rest_square - w[j] * w[j]));
+        own +=
+            share * share * ((1 - w[j]) * (1 - w[j]) + w[m] * w[m] + (rest_square - w[j] * w[j]));
     }
     s.jacobian = rest * sqrt(w[m] * w[m] * (1 + shares) + own);
     return s;

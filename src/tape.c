@@ -23,7 +23,7 @@ typedef struct node {
     int input[TT_MAX_INPUTS];
     bool wants_grad;
     tt_tensor value;
-    tt_tensor grad;     /* in the arena, from the first backward on */
+    tt_tensor grad;      /* in the arena, from the first backward on */
     tt_tensor lent_grad; /* a parameter's, the caller's */
     tt_function *backward;
     void *context;
@@ -159,8 +159,8 @@ tt_var tt_param(tt_tape *tape, tt_tensor value, tt_tensor grad) {
         (grad.batch != value.batch || grad.rows != value.rows || grad.cols != value.cols))
         return tt_tape_fail(tape, "param: value [%td,%td,%td] and gradient [%td,%td,%td] differ",
                             value.batch, value.rows, value.cols, grad.batch, grad.rows, grad.cols);
-    return append(
-        tape, (node){.name = "param", .wants_grad = true, .value = value, .lent_grad = grad});
+    return append(tape,
+                  (node){.name = "param", .wants_grad = true, .value = value, .lent_grad = grad});
 }
 
 tt_var tt_const(tt_tape *tape, tt_tensor value) {

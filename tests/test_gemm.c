@@ -1,0 +1,64 @@
+/* test_gemm.c: every element is one chain of fused multiply-adds over k, whatever the shape. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gemm.h"
+#include "suites.h"
+#include "support.h"
+
+static double element(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a,
+                      const double *b, tt_size i, tt_size j, double start) {
+    double c = start;
+    for (tt_size p = 0; p < k; p++)
+        c = fma(form == TT_GEMM_TN ? a[p * m + i] : a[i * k + p],
+                form == TT_GEMM_NT ? b[j * k + p] : b[p * n + j], c);
+    return c;
+}
+
+/* All forms of one shape, fresh and accumulating, against the plain chain: the same bits. */
+static void check_shape(tt_rng *rng, tt_size m, tt_size n, tt_size k) {
+    tt_tensor a = random_tensor(rng, 1, m, k), b = random_tensor(rng, 1, k, n);
+    tt_tensor start = random_tensor(rng, 1, m, n), c = tt_tensor_new(1, m, n);
+    for (int form = TT_GEMM_NN; form <= TT_GEMM_TN; form++)
+        for (int add = 0; add < 2; add++) {
+            memcpy(c.data, start.data, (size_t)(m * n) * sizeof(double));
+            tt_gemm((tt_gemm_form)form, m, n, k, a.data, b.data, c.data, add);
+            for (tt_size i = 0; i < m; i++)
+                for (tt_size j = 0; j < n; j++) {
+                    double expected = element((tt_gemm_form)form, m, n, k, a.data, b.data, i, j,
+                                              add ? start.data[i * n + j] : 0);
+                    ck_assert_msg(c.data[i * n + j] == expected,
+                                  "form %d, [%td,%td,%td], add %d, element (%td,%td): %a, not %a",
+                                  form, m, n, k, add, i, j, c.data[i * n + j], expected);
+                }
+        }
+    tt_tensor_free(&a);
+    tt_tensor_free(&b);
+    tt_tensor_free(&c);
+    tt_tensor_free(&start);
+}
+
+START_TEST(every_shape_around_the_tile_gives_the_plain_chains_bits) {
+    static const tt_size M[] = {1, 7, 8, 9, 17}, N[] = {1, 15, 16, 17, 33}, K[] = {0, 1, 5, 64};
+    tt_rng rng;
+    tt_rng_seed(&rng, 1);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 5; j++)
+            for (int p = 0; p < 4; p++) check_shape(&rng, M[i], N[j], K[p]);
+}
+END_TEST
+
+START_TEST(a_chain_longer_than_a_panel_is_unbroken) {
+    tt_rng rng;
+    tt_rng_seed(&rng, 2);
+    check_shape(&rng, 9, 18, 256);
+    check_shape(&rng, 9, 18, 600);
+}
+END_TEST
+
+Suite *gemm_suite(void) {
+    const TTest *tests[] = {every_shape_around_the_tile_gives_the_plain_chains_bits,
+                            a_chain_longer_than_a_panel_is_unbroken};
+    return suite_of("gemm", tests, sizeof tests / sizeof *tests, 60);
+}

@@ -1,0 +1,127 @@
+/* test_rng.c: the numbers are torch's, bit for bit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suites.h"
+#include "support.h"
+
+/* Bits of the normals are those of the C library's log, sin and cos; golden data come from glibc.
+ * Another library's may differ in the last place: 4 ulp of a number up to 6. */
+#ifdef __GLIBC__
+#define NORMAL_TOLERANCE 0.0
+#else
+#define NORMAL_TOLERANCE 4e-15
+#endif
+
+static void draw(tt_rng *rng, const char *kind, tt_size n, double *out) {
+    float single[16];
+    if (strcmp(kind, "randn64") == 0) {
+        tt_rng_normal(rng, out, n);
+        return;
+    }
+    if (strcmp(kind, "rand64") == 0) {
+        tt_rng_uniform(rng, out, n);
+        return;
+    }
+    ck_assert(n < 16);
+    if (strcmp(kind, "rand32") == 0)
+        tt_rng_uniform_f32(rng, single, n);
+    else
+        ck_assert(tt_rng_normal_f32(rng, single, n));
+    for (tt_size i = 0; i < n; i++) out[i] = (double)single[i];
+}
+
+START_TEST(one_stream_of_all_calls_and_sizes_equals_torch) {
+    FILE *from = open_golden("torch_random.txt");
+    char kind[16], number[64];
+    unsigned long seed;
+    tt_size n, compared = 0;
+    double got[1000];
+    tt_rng rng;
+    ck_assert_int_eq(fscanf(from, "seed %lu", &seed), 1);
+    tt_rng_seed(&rng, seed);
+    while (fscanf(from, "%15s %td", kind, &n) == 2) {
+        draw(&rng, kind, n, got);
+        for (tt_size i = 0; i < n; i++, compared++) {
+            ck_assert_int_eq(fscanf(from, "%63s", number), 1);
+            ck_assert_msg(fabs(got[i] - strtod(number, NULL)) <= NORMAL_TOLERANCE,
+                          "%s %td [%td]: %a, torch drew %s", kind, n, i, got[i], number);
+        }
+    }
+    (void)fclose(from);
+    ck_assert_int_eq(compared, 2265);
+}
+END_TEST
+
+START_TEST(lesson_draws_are_exact) {
+    static const struct {
+        const char *name;
+        int count;
+    } BLOCKS[] = {{"X", 15}, {"W_q", 9}, {"W_k", 9}, {"W_v", 9}};
+    FILE *from = open_golden("lesson.txt");
+    char line[256], number[64];
+    float got[15];
+    tt_rng rng;
+    tt_rng_seed(&rng, 42);
+    for (int b = 0; b < 4; b++) {
+        do ck_assert(fgets(line, sizeof line, from) != NULL);
+        while (strncmp(line, BLOCKS[b].name, strlen(BLOCKS[b].name)) != 0);
+        if (b == 0)
+            tt_rng_uniform_f32(&rng, got, BLOCKS[b].count);
+        else
+            ck_assert(tt_rng_normal_f32(&rng, got, BLOCKS[b].count));
+        for (int i = 0; i < BLOCKS[b].count; i++) {
+            ck_assert_int_eq(fscanf(from, "%63s", number), 1);
+            ck_assert_msg((double)got[i] == strtod(number, NULL), "%s[%d]: %a is not %s",
+                          BLOCKS[b].name, i, (double)got[i], number);
+        }
+    }
+    (void)fclose(from);
+}
+END_TEST
+
+START_TEST(only_the_low_32_bits_of_a_seed_count) {
+    tt_rng a, b;
+    double x, y;
+    tt_rng_seed(&a, 5);
+    tt_rng_seed(&b, (UINT64_C(1) << 32) + 5);
+    tt_rng_uniform(&a, &x, 1);
+    tt_rng_uniform(&b, &y, 1);
+    ck_assert(x == y);
+}
+END_TEST
+
+START_TEST(float32_normals_from_16_up_are_refused_and_draw_nothing) {
+    float sixteen[16];
+    double x, y;
+    tt_rng rng, copy;
+    tt_rng_seed(&rng, 1);
+    copy = rng;
+    ck_assert(!tt_rng_normal_f32(&rng, sixteen, 16));
+    tt_rng_uniform(&rng, &x, 1);
+    tt_rng_uniform(&copy, &y, 1);
+    ck_assert(x == y);
+}
+END_TEST
+
+START_TEST(seeding_forgets_the_cached_normal) {
+    tt_rng a, b;
+    double x, y;
+    tt_rng_seed(&a, 9);
+    tt_rng_normal(&a, &x, 1); /* its sine half waits now */
+    tt_rng_seed(&a, 9);
+    tt_rng_seed(&b, 9);
+    tt_rng_normal(&a, &x, 1);
+    tt_rng_normal(&b, &y, 1);
+    ck_assert(x == y);
+}
+END_TEST
+
+Suite *rng_suite(void) {
+    const TTest *tests[] = {one_stream_of_all_calls_and_sizes_equals_torch, lesson_draws_are_exact,
+                            only_the_low_32_bits_of_a_seed_count,
+                            float32_normals_from_16_up_are_refused_and_draw_nothing,
+                            seeding_forgets_the_cached_normal};
+    return suite_of("rng", tests, sizeof tests / sizeof *tests, 60);
+}

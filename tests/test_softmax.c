@@ -1,0 +1,206 @@
+/* test_softmax.c: rows of softmax, forward, backward and their statistics, saturated ones first. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softmax.h"
+#include "suites.h"
+#include "support.h"
+#include "tt/attention.h"
+#include "tt/ops.h"
+#include "tt/rowstats.h"
+
+enum { ROW_MOST = 512 };
+
+/* One case of softmax_backward.csv: logits, the weights' gradient, and the exact answers. */
+typedef struct row_case {
+    int number, n;
+    double z[ROW_MOST], dp[ROW_MOST], w[ROW_MOST], dz[ROW_MOST], terms[ROW_MOST];
+} row_case;
+
+typedef void row_check(const row_case *c);
+
+static int for_each_case(row_check *check) {
+    static row_case c;
+    FILE *from = open_golden("softmax_backward.csv");
+    char header[256];
+    int number, n, i, cases = 0;
+    double z, dp, w, dz, terms;
+    ck_assert(fgets(header, sizeof header, from) != NULL);
+    while (fscanf(from, "%d,%d,%d,%lf,%lf,%lf,%lf,%lf", &number, &n, &i, &z, &dp, &w, &dz,
+                  &terms) == 8) {
+        ck_assert(n <= ROW_MOST);
+        c.number = number;
+        c.n = n;
+        c.z[i] = z;
+        c.dp[i] = dp;
+        c.w[i] = w;
+        c.dz[i] = dz;
+        c.terms[i] = terms;
+        if (i < n - 1) continue;
+        check(&c);
+        cases++;
+    }
+    (void)fclose(from);
+    return cases;
+}
+
+/* 1e-12 of the terms added up: a few hundred roundings of n terms, and far below any sign or
+ * missing term. The textbook w (dw - sum w dw) fails these by up to their whole size. */
+static void assert_row(const row_case *c, const double *got, const char *which) {
+    for (int i = 0; i < c->n; i++)
+        ck_assert_msg(fabs(got[i] - c->dz[i]) <= 1e-12 * c->terms[i],
+                      "%s, case %d, entry %d: %.17g, exact %.17g, terms %g", which, c->number, i,
+                      got[i], c->dz[i], c->terms[i]);
+}
+
+static void check_op(const row_case *c) {
+    double z[ROW_MOST], dp[ROW_MOST];
+    memcpy(z, c->z, sizeof z);
+    memcpy(dp, c->dp, sizeof dp);
+    tt_tape *tape = tt_tape_new();
+    tt_var logits = tt_param(tape, tt_tensor_view(z, 1, 1, c->n), (tt_tensor){0, 0, 0, NULL});
+    tt_var weights = tt_softmax(tape, logits);
+    tt_backward_from(tape, weights, tt_tensor_view(dp, 1, 1, c->n));
+    ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
+    assert_row(c, tt_grad(tape, logits).data, "softmax op");
+    tt_tape_free(tape);
+}
+
+/* The same rows inside attention: d_k = 1, Q = 1, so that the scores are K = z; V = dP and dO = 1,
+ * so that dP reaches the weights. */
+static void check_attention(const row_case *c) {
+    double z[ROW_MOST], dp[ROW_MOST], one = 1;
+    const tt_tensor none = {0, 0, 0, NULL};
+    memcpy(z, c->z, sizeof z);
+    memcpy(dp, c->dp, sizeof dp);
+    tt_tape *tape = tt_tape_new();
+    tt_var q = tt_param(tape, tt_tensor_view(&one, 1, 1, 1), none);
+    tt_var k = tt_param(tape, tt_tensor_view(z, 1, c->n, 1), none);
+    tt_var v = tt_const(tape, tt_tensor_view(dp, 1, c->n, 1));
+    tt_var out = tt_attention(tape, q, k, v, (tt_attention_options){.scale = 1});
+    tt_backward_from(tape, out, tt_tensor_view(&one, 1, 1, 1));
+    ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
+    assert_row(c, tt_attention_logits_grad(tape, out).data, "attention, dZ");
+    assert_row(c, tt_grad(tape, k).data, "attention, dK");
+    tt_tape_free(tape);
+}
+
+START_TEST(softmax_op_backward_is_exact_in_saturated_rows) {
+    ck_assert_int_eq(for_each_case(check_op), 52);
+}
+END_TEST
+
+START_TEST(attention_backward_is_exact_in_saturated_rows) {
+    ck_assert_int_eq(for_each_case(check_attention), 52);
+}
+END_TEST
+
+static void check_weights(const row_case *c) {
+    double w[ROW_MOST];
+    tt_softmax_row(c->z, c->n, w);
+    /* exp of a difference d is off by d ulps at most, and |d| < 746 where exp is not 0 */
+    for (int i = 0; i < c->n; i++)
+        ck_assert_msg(fabs(w[i] - c->w[i]) <= 1e-13 * c->w[i] + DBL_MIN, "case %d [%d]: %g, %g",
+                      c->number, i, w[i], c->w[i]);
+}
+
+START_TEST(weights_keep_their_relative_accuracy) {
+    ck_assert_int_eq(for_each_case(check_weights), 52);
+}
+END_TEST
+
+START_TEST(a_common_offset_changes_nothing) {
+    double z[] = {3, 1, -2}, shifted[] = {1000003, 1000001, 999998}, a[3], b[3];
+    tt_softmax_row(z, 3, a);
+    tt_softmax_row(shifted, 3, b);
+    ck_assert(memcmp(a, b, sizeof a) == 0); /* the shifts are exact in double */
+}
+END_TEST
+
+START_TEST(huge_logits_give_no_nan) {
+    double z[] = {-2e5, 1e4, -1e4, 1e4}, w[4];
+    tt_softmax_row(z, 4, w);
+    ck_assert(w[0] == 0 && w[1] == 0.5 && w[2] == 0 && w[3] == 0.5);
+}
+END_TEST
+
+START_TEST(nan_in_a_row_comes_out_as_nan) {
+    double z[] = {1, NAN, 2}, w[3];
+    tt_softmax_row(z, 3, w);
+    ck_assert(isnan(w[1]));
+}
+END_TEST
+
+/* 4 ulp: the formulas add up a handful of terms of one sign. */
+static void assert_close(double got, double expected) {
+    ck_assert_msg(fabs(got - expected) <= 1e-15 * fabs(expected), "%.17g is not %.17g", got,
+                  expected);
+}
+
+START_TEST(uniform_row_has_the_known_statistics) {
+    double w[] = {0.25, 0.25, 0.25, 0.25};
+    tt_rowstats s = tt_rowstats_compute(w, 4);
+    assert_close(s.entropy, log(4));
+    assert_close(s.participation, 0.25);
+    assert_close(s.max_weight, 0.25);
+    assert_close(s.jacobian, sqrt(3.0) / 4); /* |J|_F^2 = (n - 1) / n^2 */
+    ck_assert_int_eq(s.argmax, 0);
+}
+END_TEST
+
+START_TEST(two_keys_have_jacobian_2_w_1_minus_w) {
+    double w[] = {0.125, 0.875};
+    tt_rowstats s = tt_rowstats_compute(w, 2);
+    assert_close(s.jacobian, 2 * 0.125 * 0.875);
+    assert_close(s.entropy, -0.125 * log(0.125) - 0.875 * log(0.875));
+    ck_assert_int_eq(s.argmax, 1);
+}
+END_TEST
+
+START_TEST(saturated_row_keeps_entropy_and_jacobian) {
+    /* w = (1, e), e = 1e-40: entropy e (1 + ln 1/e), |J| = 2 e, both to first order in e */
+    double w[] = {1, 1e-40};
+    tt_rowstats s = tt_rowstats_compute(w, 2);
+    assert_close(s.jacobian, 2e-40);
+    assert_close(s.entropy, 1e-40 * (1 + 40 * log(10)));
+}
+END_TEST
+
+START_TEST(weights_whose_squares_underflow_keep_their_jacobian) {
+    double w[] = {1e-200, 1};
+    assert_close(tt_rowstats_compute(w, 2).jacobian, 2e-200);
+}
+END_TEST
+
+START_TEST(a_subnormal_weight_gives_finite_statistics) {
+    double w[] = {1, 4.9406564584124654e-324};
+    tt_rowstats s = tt_rowstats_compute(w, 2);
+    ck_assert(isfinite(s.entropy) && s.entropy > 0 && isfinite(s.jacobian));
+}
+END_TEST
+
+START_TEST(row_without_a_key_is_all_zero) {
+    double w[] = {0, 0};
+    tt_rowstats s = tt_rowstats_compute(w, 2), empty = tt_rowstats_compute(w, 0);
+    ck_assert(s.entropy == 0 && s.jacobian == 0 && s.participation == 0 && s.max_weight == 0);
+    ck_assert(empty.entropy == 0 && empty.jacobian == 0);
+}
+END_TEST
+
+Suite *softmax_suite(void) {
+    const TTest *tests[] = {softmax_op_backward_is_exact_in_saturated_rows,
+                            attention_backward_is_exact_in_saturated_rows,
+                            weights_keep_their_relative_accuracy,
+                            a_common_offset_changes_nothing,
+                            huge_logits_give_no_nan,
+                            nan_in_a_row_comes_out_as_nan,
+                            uniform_row_has_the_known_statistics,
+                            two_keys_have_jacobian_2_w_1_minus_w,
+                            saturated_row_keeps_entropy_and_jacobian,
+                            weights_whose_squares_underflow_keep_their_jacobian,
+                            a_subnormal_weight_gives_finite_statistics,
+                            row_without_a_key_is_all_zero};
+    return suite_of("softmax", tests, sizeof tests / sizeof *tests, 60);
+}

@@ -1,0 +1,64 @@
+/* test_stats.c: norms that neither vanish nor overflow, and numpy's quantiles. */
+#include "stats.h"
+
+#include <math.h>
+
+#include "suites.h"
+#include "support.h"
+
+START_TEST(norm_by_hand) {
+    double x[] = {3, 0, -4};
+    ck_assert(stats_norm(x, 3) == 5);
+    ck_assert(stats_norm(x, 0) == 0);
+}
+END_TEST
+
+START_TEST(norm_of_tiny_and_huge_entries_keeps_its_accuracy) {
+    double tiny[] = {3e-200, 4e-200}, huge[] = {3e200, 4e200}, subnormal[] = {3e-320, 4e-320};
+    ck_assert_double_eq_tol(stats_norm(tiny, 2) / 5e-200, 1, 1e-15);
+    ck_assert_double_eq_tol(stats_norm(huge, 2) / 5e200, 1, 1e-15);
+    ck_assert_double_eq_tol(stats_norm(subnormal, 2) / 5e-320, 1, 1e-4); /* 5e-324 is one ulp */
+}
+END_TEST
+
+START_TEST(norm_passes_on_what_is_not_finite) {
+    double bad[] = {1, NAN}, endless[] = {1, INFINITY};
+    ck_assert(isnan(stats_norm(bad, 2)));
+    ck_assert(isinf(stats_norm(endless, 2)));
+    ck_assert(!stats_finite(bad, 2) && !stats_finite(endless, 2));
+}
+END_TEST
+
+START_TEST(quantiles_are_numpys) {
+    double x[] = {5, 1, 4, 2};
+    stats_sort(x, 4);
+    ck_assert(stats_quantile(x, 4, 0.5) == 3); /* np.quantile([5,1,4,2], q) */
+    ck_assert(stats_quantile(x, 4, 0.25) == 1.75);
+    ck_assert_double_eq_tol(stats_quantile(x, 4, 0.9), 4.7, 1e-15);
+    ck_assert(stats_quantile(x, 4, 0) == 1 && stats_quantile(x, 4, 1) == 5);
+    ck_assert(stats_quantile(x, 1, 0.3) == 1);
+}
+END_TEST
+
+START_TEST(quantiles_of_infinities_are_infinite_not_nan) {
+    double x[] = {1, INFINITY, INFINITY, INFINITY};
+    ck_assert(isinf(stats_quantile(x, 4, 0.5)));
+    ck_assert(isinf(stats_quantile(x, 4, 0.25)));
+}
+END_TEST
+
+START_TEST(deviation_divides_by_n) {
+    double x[] = {1, 3};
+    ck_assert(stats_deviation(x, 2) == 1 && stats_mean(x, 2) == 2);
+}
+END_TEST
+
+Suite *stats_suite(void) {
+    const TTest *tests[] = {norm_by_hand,
+                            norm_of_tiny_and_huge_entries_keeps_its_accuracy,
+                            norm_passes_on_what_is_not_finite,
+                            quantiles_are_numpys,
+                            quantiles_of_infinities_are_infinite_not_nan,
+                            deviation_divides_by_n};
+    return suite_of("stats", tests, sizeof tests / sizeof *tests, 60);
+}
