@@ -51,13 +51,14 @@ test: all $(BUILD)/tests/run $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
-# The same tests where every read, write and overflow is watched; a tree of their own each.
+# The same tests where every read, write and overflow is watched, a tree of their own each. One test
+# asks for more memory than there is and expects NULL, as the real allocator gives it.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 asan:
-	$(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
+	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
 tsan:
-	$(MAKE) test BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
+	TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
 
 # The tests that train for minutes under valgrind are left out; what they run is run by others.
 valgrind: $(BUILD)/tests/run
@@ -73,7 +74,7 @@ coverage:
 # ---- Lint ----------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] tests/*.[ch])
-SH_FILES = $(shell grep -lE '^\#!/(bin/sh|usr/bin/env bash)' scripts/* .ci/run)
+SH_FILES = $(filter-out %.py %.gp,$(wildcard scripts/*)) .ci/run
 
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
@@ -82,12 +83,27 @@ lint:
 	  --inline-suppr --suppress=missingIncludeSystem -Iinclude -Isrc -Iexperiments src experiments
 	shellcheck $(SH_FILES)
 
-# ---- Committed results ---------------------------------------------------------------------------
+# ---- The experiment and its figures --------------------------------------------------------------
 
-# What a default run gives, by value where training is not chaotic and by verdict where it is.
+RESULTS ?= results
+STALL_OPTIONS ?=
+
+reproduce: all
+	$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS)
+	@$(MAKE) --no-print-directory plots
+
+plots:
+	@scripts/plots "$(RESULTS)/stall" "$(RESULTS)/figures"
+
+# What README shows: figures, summary and printed text of a default run. check-expected compares a
+# new run by value where training is not chaotic and by verdict where it is.
 expected: all
-	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
-	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv experiments/expected/
+	@mkdir -p $(BUILD)/expected
+	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/printed.txt
+	scripts/plots $(BUILD)/expected/stall
+	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
+	  $(BUILD)/expected/stall_*.svg experiments/expected/
+	sed '/^Written/d' $(BUILD)/expected/printed.txt >experiments/expected/stall.txt
 
 check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
@@ -106,4 +122,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d)
 
-.PHONY: all test asan tsan valgrind coverage lint expected check-expected install clean
+.PHONY: all test asan tsan valgrind coverage lint reproduce plots expected check-expected install clean

@@ -10,7 +10,8 @@ typedef struct scale_rule {
     const char *name;
     const char *formula; /* the logits */
     const char *source;
-    double (*factor)(tt_size d_k); /* s, by which q.k is multiplied */
+    double (*factor)(tt_size d_k);     /* s, by which q.k is multiplied */
+    double (*logit_gain)(tt_size d_k); /* s^2 d_k: what a step of lr moves the logits by, over lr */
 } scale_rule;
 
 /* All rules, in the order in which help lists them; *count is set. */

@@ -81,16 +81,17 @@ static void print_group_key(FILE *to, const group *g) {
 }
 
 void report_runs_csv(FILE *to, const report *r) {
-    (void)fputs("seed,d_k,scale,lr,steps,ratio,verdict,reason\n", to);
+    (void)fputs("seed,d_k,scale,lr,steps,ratio,verdict,reason,steps_taken\n", to);
     for (tt_size i = 0; i < r->sweep->count; i++) {
         const cell *c = &r->sweep->cells[i];
         verdict v = verdict_of(c->ratio);
         (void)fprintf(to, "%" PRId64 ",%" PRId64 ",%s", c->seed, c->d_k, c->scale->name);
         print_number(to, c->lr);
-        (void)fprintf(to, ",%td", c->steps);
+        (void)fprintf(to, ",%td", r->sweep->config.steps);
         print_number(to, c->ratio);
-        (void)fprintf(to, ",%s,%s\n", VERDICT_NAMES[v],
-                      c->row_count > 0 ? verdict_reason(v, c->rows[c->row_count - 1].value) : "");
+        (void)fprintf(to, ",%s,%s,%td\n", VERDICT_NAMES[v],
+                      c->row_count > 0 ? verdict_reason(v, c->rows[c->row_count - 1].value) : "",
+                      c->steps);
     }
 }
 
@@ -147,7 +148,8 @@ static double band_value(const band *b, const log_row *row) {
 }
 
 /* Row r of every seed that got so far; the first seeds' rows all lie at the same step. */
-static void print_bands_row(FILE *to, const group *g, const cell *cells, tt_size r, double *x) {
+static void print_bands_row(FILE *to, const report *rep, const group *g, const cell *cells,
+                            tt_size r, double *x) {
     int64_t step = -1;
     int n = 0;
     for (int e = 0; e < g->seeds; e++)
@@ -166,7 +168,7 @@ static void print_bands_row(FILE *to, const group *g, const cell *cells, tt_size
         print_number(to, stats_quantile(x, k, 0.25));
         print_number(to, stats_quantile(x, k, 0.75));
     }
-    (void)fputc('\n', to);
+    (void)fprintf(to, ",%td\n", rep->sweep->config.steps);
 }
 
 bool report_bands_csv(FILE *to, const report *r) {
@@ -176,13 +178,14 @@ bool report_bands_csv(FILE *to, const report *r) {
     (void)fputs("d_k,scale,lr,step,seeds", to);
     for (int b = 0; b < BAND_COUNT; b++)
         (void)fprintf(to, ",%s_median,%s_q1,%s_q3", BANDS[b].name, BANDS[b].name, BANDS[b].name);
-    (void)fputc('\n', to);
+    (void)fputs(",steps\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const cell *cells = &r->sweep->cells[i * seeds];
         tt_size rows = 0;
         for (int e = 0; e < seeds; e++)
             if (cells[e].row_count > rows) rows = cells[e].row_count;
-        for (tt_size row = 0; row < rows; row++) print_bands_row(to, &r->groups[i], cells, row, x);
+        for (tt_size row = 0; row < rows; row++)
+            print_bands_row(to, r, &r->groups[i], cells, row, x);
     }
     free(x);
     return true;

@@ -35,14 +35,15 @@ void report_free(report *r);
  * is below the teacher's, else "too flat"; "" for a trained run and for NaN. */
 const char *verdict_reason(verdict v, const double *row);
 
-/* One row a cell: how it ended. */
+/* One row a cell: how it ended (steps: asked for; steps_taken: fewer if it diverged). */
 void report_runs_csv(FILE *to, const report *r);
 
 /* One row a group. */
 void report_summary_csv(FILE *to, const report *r);
 
 /* One row a group and logged step: seeds still running, median and quartiles over them of the
- * ratio, of each gradient column, of ratio_rescaled and of cos_m. False without memory. */
+ * ratio, of each gradient column, of ratio_rescaled and of cos_m; the steps asked for. False
+ * without memory. */
 bool report_bands_csv(FILE *to, const report *r);
 
 void report_table(FILE *to, const report *r);

@@ -40,12 +40,11 @@ cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed) {
 }
 
 static void lay_out(const sweep_config *c, cell *to, int d_k, int scale, int lr, int seed) {
-    double factor = c->scale[scale]->factor(c->d_k[d_k]);
     to->d_k = c->d_k[d_k];
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
     to->gain = gain_at(c, to->d_k);
-    double logit_step = factor * factor * (double)to->d_k * (to->gain * to->gain);
+    double logit_step = to->scale->logit_gain(to->d_k) * (to->gain * to->gain);
     to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
     to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
     to->ratio = INFINITY;

@@ -1,0 +1,186 @@
+# What the figures of the stall experiment share: reading of a CSV, terminal, palette, labels.
+# Not a figure itself. Each scripts/plot_stall_NAME.gp sets NEEDS (the columns it reads), loads
+# this file, and then finds
+#   SCALES, DKS   the scaling rules (none and sqrt first) and key widths (ascending) of the CSV
+#   picked(0)     is this row's learning rate the first of its d_k and rule? Rows of others are left out,
+#                 and the line under the title says so
+# Needs gnuplot 5.4 or later.
+
+reset
+
+# ---- Arguments and columns: fail in one line of our own (status 2), before gnuplot fails in five.
+die(s) = sprintf("print '%s: %s'; exit status 2", NAME, s)
+quoted(s) = strstrt(s, "'") == 0 ? s : s[1:strstrt(s, "'") - 1] . "'\\''" . quoted(s[strstrt(s, "'") + 1:*])
+plain(s)  = strstrt(s, "'") == 0 ? s : s[1:strstrt(s, "'") - 1] . "''" . plain(s[strstrt(s, "'") + 1:*])
+line(n)   = system(sprintf("sed -n %dp '%s' 2>/dev/null || :", n, quoted(CSV)))
+ragged(f) = system(sprintf("awk -F, 'NR == 1 { n = NF } NF != n { print NR; exit }' <'%s'", quoted(f)))
+has(c)    = strstrt("," . HEADER . ",", "," . c . ",") > 0
+
+if (strlen(CSV) == 0 || strlen(OUT) < 5) { eval die("usage: gnuplot -c scripts/" . NAME . ".gp CSV OUT.png|OUT.svg") }
+EXT = OUT[strlen(OUT) - 3:*]
+if (EXT ne ".png" && EXT ne ".svg") { eval die("the output must end in .png or .svg") }
+if (CSV[1:1] eq "-" || CSV[1:1] eq "<") { CSV = "./" . CSV }
+HEADER = line(1)
+if (strlen(HEADER) == 0) { eval die("cannot read " . plain(CSV) . ", or it is empty") }
+do for [c in NEEDS] { if (!has(c)) { eval die("no column " . c . " in " . plain(CSV) . " (" . KIND . " is wanted)") } }
+if (strlen(line(2)) == 0) { eval die("no rows in " . plain(CSV)) }
+BAD = ragged(CSV)
+if (strlen(BAD)) { eval die("line " . BAD . " of " . plain(CSV) . " has not the number of fields of its header: a file cut short?") }
+
+# ---- Terminal: cairo's PNG, else the other one, else SVG. One layout of 800 x 500, PNG at 1.5 times.
+terminal(t) = strstrt(" " . GPVAL_TERMINALS . " ", " " . t . " ") > 0
+if (EXT eq ".png" && !terminal("pngcairo") && !terminal("png")) {
+    OUT = OUT[1:strlen(OUT) - 4] . ".svg"
+    EXT = ".svg"
+    print NAME . ": note: this gnuplot has no PNG terminal; drawing an SVG instead"
+}
+if (EXT eq ".svg" && !terminal("svg")) { eval die("this gnuplot has neither a PNG nor an SVG terminal") }
+if (EXT eq ".svg") {
+    set terminal svg size 800,500 font "sans-serif,13" background rgb "white"
+} else {
+    if (terminal("pngcairo")) {
+        set terminal pngcairo size 1200,750 font "sans,10" fontscale 1.5 linewidth 1.5 pointscale 1.5 background rgb "white"
+    } else {
+        set terminal png size 1200,750 truecolor font "sans,10" fontscale 1.5 linewidth 1.5 background rgb "white"
+    }
+}
+
+# ---- What is in the file.
+set datafile separator ","
+set datafile columnheaders
+set datafile missing NaN   # rows of other curves lie between a curve's own: no gaps for them
+# A field as a number; "nan" must not make the row vanish, and inf (diverged) must sort last.
+MISSING = -1e301
+HUGE = 1e300
+num(c)   = (t_ = stringcolumn(c), strlen(t_) == 0 || strstrt(t_, "nan") ? MISSING : strstrt(t_, "inf") ? HUGE : column(c))
+known(v) = v != MISSING
+min(a, b) = a < b ? a : b
+max(a, b) = a > b ? a : b
+in(list, s) = strstrt(" " . list . " ", " " . s . " ") > 0
+with(list, s) = in(list, s) ? list : strlen(list) ? list . " " . s : s
+# (With --lr-unit logit every d_k and rule has learning rates of its own, so a pick for the whole file would not do.)
+SEEN = ""; LRS = ""; WIDTHS = ""; PICKED = ""; PICKED_LRS = ""; lr_least = 1e300; lr_most = 0
+cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale") . "|"
+picked(x) = in(PICKED, cell(0) . stringcolumn("lr"))
+pick(lr) = strstrt(" " . PICKED, " " . cell(0)) ? 0 : (PICKED = with(PICKED, cell(0) . lr), PICKED_LRS = with(PICKED_LRS, lr), \
+    lr_least = min(lr_least, column("lr")), lr_most = max(lr_most, column("lr")), 0)
+stats CSV using (SEEN = with(SEEN, stringcolumn("scale")), LRS = with(LRS, stringcolumn("lr")), pick(stringcolumn("lr")), \
+    WIDTHS = with(WIDTHS, stringcolumn("d_k")), 1) nooutput
+SCALES = in(SEEN, "none") ? "none" : ""
+if (in(SEEN, "sqrt")) { SCALES = with(SCALES, "sqrt") }
+do for [s in SEEN] { SCALES = with(SCALES, s) }
+digits(s) = strlen(s) > 0 && (sum [i = 1:strlen(s)] (strstrt("0123456789", s[i:i]) == 0)) == 0
+do for [d in WIDTHS] { if (!digits(d)) { eval die("a d_k of " . plain(d) . " in " . plain(CSV)) } }
+DKS = ""
+do for [k = 1:words(WIDTHS)] {
+    least = 0
+    do for [d in WIDTHS] { if (!in(DKS, d) && (least == 0 || d + 0 < least)) { least = d + 0 } }
+    DKS = with(DKS, sprintf("%d", least))
+}
+if (words(SCALES) == 0 || word(DKS, 1) + 0 < 1) { eval die("no d_k and scale to be found in " . plain(CSV)) }
+NS = words(SCALES); NDK = words(DKS)
+DMIN = word(DKS, 1) + 0; DMAX = word(DKS, NDK) + 0
+row(s, d) = stringcolumn("scale") eq s && column("d_k") == d && picked(0)
+# `eval runs_of(d_k)` sets RUN, the rules that ran at that width.
+runs_of(d) = sprintf("RUN = ''; stats CSV using (s_ = stringcolumn('scale'), row(s_, %d) ? (RUN = with(RUN, s_), 1) : 1) nooutput", d)
+# stats leaves out what the axes leave out: no ranges, no log scale when it is to look at everything.
+RAW = "unset logscale; set xrange [*:*]; set yrange [*:*]"
+
+# The steps asked for, if the file says so: all its runs may have ended early.
+STEPS_ASKED = 0
+if (has("steps")) {
+    stats CSV using (STEPS_ASKED = max(STEPS_ASKED, num("steps")), 1) nooutput
+}
+asked(n) = max(n, STEPS_ASKED)
+
+# ---- Words. Nothing but these labels knows a rule by name.
+pretty(s) = s eq "none" ? "without the scale" : s eq "sqrt" ? "with 1/sqrt(d_k)" : s
+twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/sqrt(d_k)" : s
+listed(l) = (l_ = "", sum [i = 1:words(l)] (l_ = l_ . (i > 1 ? ", " : " ") . word(l, i), 0), l_)
+lr_words = lr_most > 1.000001 * lr_least ? sprintf("lr %.3g to %.3g, by d_k and rule", lr_least, lr_most) : \
+    "lr " . word(LRS, 1) . (words(LRS) > words(PICKED_LRS) ? " (first of" . listed(LRS) . ")" : "")
+plural(n, s) = sprintf("%d %s%s", n, s, n == 1 ? "" : "s")
+over_seeds(n) = n > 1 ? sprintf("median, band = quartiles over %d seeds", n) : "one seed, so no band"
+PAIR = (NS == 2 && in(SEEN, "none") && in(SEEN, "sqrt"))   # the lesson's own comparison: the title can say who wins
+
+# ---- Palette: Okabe and Ito's, the lighter ones darkened so that text in them can be read; each
+# rule has its own dashes and point too, for print in grey.
+COLOURS = "#D55E00 #0A3F73 #009E73 #B0508A #3A93C8 #A87400 #000000 #777777"
+POINTS  = "9 7 5 13 11 15 4 6"
+k_of(s) = s eq "none" ? 1 : s eq "sqrt" ? 2 : other(s)
+other(s) = (at = 0, n_ = 2, sum [i = 1:NS] (word(SCALES, i) eq "none" || word(SCALES, i) eq "sqrt" ? 0 : \
+    (n_ = n_ + 1, word(SCALES, i) eq s ? (at = n_) : 0)), (at - 1) % 8 + 1)
+colour(s) = word(COLOURS, k_of(s))
+set style line 1 dt (7, 3)
+set style line 2 dt solid
+set style line 3 dt (2, 2)
+set style line 4 dt (9, 3, 2, 3)
+set style line 5 dt (4, 2)
+set style line 6 dt (12, 3)
+set style line 7 dt (1, 3)
+set style line 8 dt (6, 2, 1, 2, 1, 2)
+do for [k = 1:8] { set style line k lw 2 lc rgb word(COLOURS, k) pt int(word(POINTS, k)) ps 0.7 }
+GREY = "#666666"
+set style fill transparent solid 0.18 noborder
+unset key
+set border 3 lc rgb GREY
+set tics nomirror out scale 0.5 textcolor rgb "#333333"
+
+# ---- Heading: what is seen, then the facts. At the page's corner, so that panels share it.
+heading(a, b) = sprintf("set label 1 \"%s\" at screen 0.015, screen 0.955 left noenhanced font ',%.1f';", a, H1 * min(1, 88.0 / strlen(a))) \
+    . sprintf("set label 2 \"%s\" at screen 0.015, screen 0.905 left noenhanced textcolor rgb GREY font ',%.1f';", b, H2 * min(1, 108.0 / strlen(b)))
+# An axis' name at the page's edge, where no tick's number can reach it.
+y_name(n, text, y) = sprintf("set label %d \"%s\" at screen 0.013, screen %g rotate by 90 center noenhanced", n, text, y)
+H1 = EXT eq ".svg" ? 17 : 13     # both shrink when they would not fit
+H2 = EXT eq ".svg" ? 13 : 10
+
+# ---- Log axes. Zeros are drawn on the axis, a decade under the least value, and the tick there says
+# so; so are values under CAP, at CAP: they are not worth the room.
+decade(v) = floor(log10(v) + 1e-9)
+LO = 1e299; HI = 0; LOW = 0
+look(v) = !known(v) || v >= HUGE ? 0 : v < CAP ? (LOW = max(LOW, v > 0 ? 2 : 1)) : (LO = min(LO, v), HI = max(HI, v), 0)
+FIT = 'YLO = 10.0**decade(LO) / (LOW ? 10 : 1); YLO = LOW == 2 ? CAP : LOW ? max(YLO, CAP) : YLO; \
+    e_ = decade(HI); m_ = 1.06 * HI / 10.0**e_; YHI = (m_ <= 2 ? 2 : m_ <= 5 ? 5 : m_ <= 10 ? 10 : 20) * 10.0**e_; \
+    if (YHI < 10 * YLO) { YHI = 10 * YLO }'
+# The ticks, with their numbers or (BARE) without, as a panel has them whose neighbour shows them.
+Y_TICKS = 'every_ = ceil((log10(YHI) - log10(YLO)) / 9.0); set ytics () enhanced; \
+    do for [e = decade(YLO):decade(YHI)] { if ((e - decade(YLO)) % every_ == 0) { set ytics add ((BARE ? "" : tick(e)) 10.0**e) } }; \
+    if (every_ == 1) { do for [e = decade(YLO):decade(YHI)] { do for [m = 2:9] { if (m * 10.0**e <= YHI) { set ytics add ("" m * 10.0**e 1) } } } }; \
+    if (LOW) { set ytics add ((BARE ? "" : sprintf("0, <10^{%d}", decade(YLO))) YLO) }'
+tick(e) = e >= -3 && e <= 3 ? sprintf("%g", 10.0**e) : sprintf("10^{%d}", e)
+onlog(v) = !known(v) || v >= HUGE ? NaN : max(v, YLO)
+gy(v) = log10(max(v, YLO) / YLO) / log10(YHI / YLO)   # the height of v in the graph, 0 to 1
+
+# A d_k axis has its ticks at the widths that were run, thinned where they would touch.
+DK_AXIS = 'set logscale x 2; set xtics (); last_ = 0; \
+    do for [k = NDK:1:-1] { d_ = word(DKS, k) + 0.0; if (last_ == 0 || log(last_ / d_) > DK_ROOM * log(XHI / XLO)) { \
+        set xtics add (sprintf("%d", d_) d_); last_ = d_ } }'
+# About three ticks on a step axis; at most 200 points a curve, which is all that can be seen
+# (fewer where there are many rules, so that an SVG stays small).
+STEP_AXIS = 'raw_ = XMAX / 2.5; p_ = 10.0**decade(raw_); m_ = raw_ / p_; \
+    set xtics 0, max(1, p_ * (m_ < 1.5 ? 1 : m_ < 3.5 ? 2 : m_ < 7.5 ? 5 : 10))'
+before = -1
+BINS = max(60, min(200, 530 / NS))
+bin(x) = int(1.0 * BINS * x / XMAX)
+keep(x) = bin(x) != before || x <= 0 || x >= XMAX ? (before = bin(x), 1) : 0
+
+# ---- Labels at the curves' ends, in the right margin: `eval add_label(text, colour, x, height)`
+# for each, then `eval SPREAD`, which moves them apart until none touches another.
+array LG[40]; array LT[40]; array LC[40]; array LX[40]; array LP[40]; array LH[40]
+NL = 0
+add_label(t, c, x, g) = sprintf("NL = NL + 1; LT[NL] = \"%s\"; LC[NL] = '%s'; LX[NL] = %.9g; LG[NL] = %.9g", t, c, x, g)
+lines(t) = strstrt(t, "\n") ? 1 + lines(t[strstrt(t, "\n") + 1:*]) : 1
+LEADING = EXT eq ".svg" ? 1.12 : 1   # SVG sets lines further apart
+OVER = 1   # how many lines a label may stand out above and below the graph
+SPREAD = 'do for [i = 1:NL] { LP[i] = i; LH[i] = lines(LT[i]) * LINE_HEIGHT * LEADING }; \
+    do for [n = 1:NL] { do for [i = 1:NL - 1] { if (LG[LP[i]] > LG[LP[i + 1]]) { t_ = LP[i]; LP[i] = LP[i + 1]; LP[i + 1] = t_ } } }; \
+    array LN[40]; do for [i = 1:NL] { LN[i] = LG[i] }; \
+    do for [n = 1:300] { \
+        do for [i = 1:NL - 1] { a_ = LP[i]; b_ = LP[i + 1]; miss_ = (LH[a_] + LH[b_]) / 2 * 1.05 - (LN[b_] - LN[a_]); \
+            if (miss_ > 0) { LN[a_] = LN[a_] - miss_ / 2; LN[b_] = LN[b_] + miss_ / 2 } }; \
+        do for [i = 1:NL] { LN[i] = max(LH[i] / 2 - OVER * LINE_HEIGHT, min(1 - LH[i] / 2 + OVER * LINE_HEIGHT, LN[i])) } }; \
+    do for [i = 1:40] { unset label 100 + i; unset arrow 100 + i }; \
+    do for [i = 1:NL] { \
+        set label 100 + i LT[i] at graph 1, graph LN[i] + (lines(LT[i]) - 1) * LINE_HEIGHT * LEADING / 2 left offset 1.0, 0 noenhanced textcolor rgb LC[i]; \
+        set arrow 100 + i from first LX[i], graph LG[i] to graph 1 + LEAD, graph LN[i] nohead lw 0.7 dt (2, 2) lc rgb LC[i] }; \
+    NL = 0'
