@@ -149,8 +149,8 @@ END_TEST
 
 START_TEST(kappa_is_the_step_in_logits) {
     sweep s = made_up_sweep();
-    ck_assert(sweep_cell(&s, 1, 0, 0, 0)->kappa == 512);                  /* none: lr d_k */
-    ck_assert(sweep_cell(&s, 1, 1, 0, 0)->kappa == 1); /* sqrt: lr */
+    ck_assert(sweep_cell(&s, 1, 0, 0, 0)->kappa == 512); /* none: lr d_k */
+    ck_assert(sweep_cell(&s, 1, 1, 0, 0)->kappa == 1);   /* sqrt: lr */
     sweep_config config = s.config;
     sweep_free(&s);
     config.lr_in_logits = true;
