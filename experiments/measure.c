@@ -6,6 +6,7 @@
 
 #include "stats.h"
 #include "tt/attention.h"
+#include "tt/norm.h"
 #include "tt/ops.h"
 #include "tt/rowstats.h"
 
@@ -32,7 +33,7 @@ void meter_free(meter *m) {
 }
 
 static double tensor_norm(tt_tensor t) {
-    return stats_norm(t.data, tt_tensor_count(t));
+    return tt_norm(t.data, tt_tensor_count(t));
 }
 
 /* The gradient that passes the softmax, row by row. dL/dz_r is 1/(B T) of d l_r / d z_r. */
@@ -40,7 +41,7 @@ static void read_row_gradients(meter *m, const student *s, double *out) {
     tt_tensor dz = tt_attention_logits_grad(s->tape, s->output);
     tt_size rows = dz.batch * dz.rows;
     for (tt_size r = 0; r < rows; r++)
-        m->rows[r] = (double)rows * stats_norm(dz.data + r * dz.cols, dz.cols);
+        m->rows[r] = (double)rows * tt_norm(dz.data + r * dz.cols, dz.cols);
     stats_sort(m->rows, rows);
     out[M_GRAD_LOGITS] = tensor_norm(dz);
     out[M_ROW_GRAD_MEAN] = stats_mean(m->rows, rows);

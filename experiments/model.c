@@ -72,14 +72,15 @@ static tt_tensor copy_times(tt_tensor w, double gain) {
     return copy;
 }
 
-bool student_new(student *s, const lesson *l, double scale, double gain) {
+bool student_new(student *s, const lesson *l, const tt_scale_rule *rule, double gain) {
     const model_config *c = &l->config;
     tt_tensor from_q = c->start_teacher ? l->wq : l->student_wq;
     tt_tensor from_k = c->start_teacher ? l->wk : l->student_wk;
-    *s = (student){.scale = scale, .tape = tt_tape_new()};
-    s->wq = copy_times(from_q, gain);
+    *s = (student){.rule = rule, .tape = tt_tape_new()};
+    const double query_gain = rule->query_gain ? gain * rule->query_gain(c->d_k) : gain;
+    s->wq = copy_times(from_q, query_gain);
     s->wk = copy_times(from_k, gain);
-    s->first_wq = copy_times(from_q, gain);
+    s->first_wq = copy_times(from_q, query_gain);
     s->first_wk = copy_times(from_k, gain);
     s->grad_wq = tt_tensor_new(1, c->d_model, c->d_k);
     s->grad_wk = tt_tensor_new(1, c->d_model, c->d_k);
@@ -117,7 +118,7 @@ const char *student_learn(student *s, const lesson *l) {
     s->k = tt_matmul(tape, x, tt_param(tape, s->wk, s->grad_wk));
     s->v = l->config.train_values ? tt_matmul(tape, x, tt_param(tape, s->wv, s->grad_wv))
                                   : tt_const(tape, tt_value(l->tape, l->values));
-    s->output = tt_attention(tape, s->q, s->k, s->v, (tt_attention_options){.scale = s->scale});
+    s->output = tt_attention(tape, s->q, s->k, s->v, (tt_attention_options){.rule = s->rule});
     s->loss = tt_mse(tape, s->output, tt_const(tape, tt_value(l->tape, l->target)));
     tt_backward(tape, s->loss);
     return tt_tape_error(tape);

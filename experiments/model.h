@@ -1,7 +1,7 @@
 /* model.h: the stall experiment's teacher and student.
  *
  *   target   Y = softmax((X Wq*)(X Wk*)^T / sqrt(d_k)) X Wv      the teacher always scales
- *   student  O = softmax(s (X Wq)(X Wk)^T) X Wv                  s is the rule under study
+ *   student  O = softmax(Z) X Wv, Z made of X Wq and X Wk by the scaling rule under study
  *   loss     L = mean over all B T d_v entries of (O - Y)^2
  *   update   W <- W - lr dL/dW for Wq and Wk
  * The values are given, so the loss falls only if ATTENTION learns. Students of one lesson (with
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "tt/rng.h"
+#include "tt/scale.h"
 #include "tt/tape.h"
 
 typedef struct model_config {
@@ -49,7 +50,7 @@ void lesson_free(lesson *l);
 bool lesson_next(lesson *l);
 
 typedef struct student {
-    double scale;         /* s */
+    const tt_scale_rule *rule;
     tt_tensor wq, wk, wv; /* wv only where values are trained */
     tt_tensor grad_wq, grad_wk, grad_wv;
     tt_tensor first_wq, first_wk; /* as at step 0 */
@@ -57,9 +58,9 @@ typedef struct student {
     tt_var q, k, v, output, loss; /* of the present step, on tape */
 } student;
 
-/* A student of lesson l whose first Wq and Wk are multiplied by gain. False without memory. Free
- * with student_free. */
-bool student_new(student *s, const lesson *l, double scale, double gain);
+/* A student of lesson l with this scaling rule, whose first Wq and Wk are multiplied by gain (Wq
+ * also by the rule's own query gain). False without memory. Free with student_free. */
+bool student_new(student *s, const lesson *l, const tt_scale_rule *rule, double gain);
 void student_free(student *s);
 
 /* Forward and backward on the lesson's present batch; the gradients are then those of this step.

@@ -81,6 +81,9 @@ void options_help(const command_spec *command) {
     }
     printf("  %-24s %s\n", "--help", "print this and exit");
     if (command->notes) printf("\n%s\n", command->notes);
+    char *more = command->more ? command->more() : NULL;
+    if (more) printf("\n%s", more);
+    free(more);
 }
 
 static options_result unknown_option(const command_spec *command, const char *argument) {
@@ -152,19 +155,16 @@ options_result options_parse(const command_spec *command, int argc, char **argv,
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Copies the item up to the next comma into `item` and moves *text behind it; false for an empty or
- * overlong item. */
-static bool next_item(const char **text, char item[NAME_BYTES]) {
+bool options_item(const char **text, char item[ITEM_BYTES]) {
     size_t length = strcspn(*text, ",");
-    if (length == 0 || length >= NAME_BYTES) return false;
+    if (length == 0 || length >= ITEM_BYTES) return false;
     memcpy(item, *text, length);
     item[length] = '\0';
     *text += length;
     return true;
 }
 
-/* After an item: true and past the comma if another must follow. */
-static bool another(const char **text) {
+bool options_another(const char **text) {
     if (**text != ',') return false;
     ++*text;
     return true;
@@ -180,11 +180,16 @@ static bool parse_int(const char *text, int64_t *out) {
     return errno == 0 && *end == '\0';
 }
 
-static bool parse_positive(const char *text, double *out) {
+bool options_number(const char *text, double *out) {
     char *end;
+    /* strtod alone would take hexadecimal, nan and inf */
     if (strspn(text, "0123456789.eE+-") != strlen(text) || text[0] == '\0') return false;
     *out = strtod(text, &end);
-    return *end == '\0' && isfinite(*out) && *out > 0;
+    return *end == '\0' && isfinite(*out);
+}
+
+static bool parse_positive(const char *text, double *out) {
+    return options_number(text, out) && *out > 0;
 }
 
 bool options_int(const char *name, const char *text, int64_t least, int64_t most, int64_t *out) {
@@ -202,7 +207,7 @@ bool options_positive(const char *name, const char *text, double *out) {
 
 /* "3" or "3..7" as first and last. */
 static bool parse_range(const char *item, int64_t *first, int64_t *last) {
-    char left[NAME_BYTES];
+    char left[ITEM_BYTES];
     const char *dots = strstr(item, "..");
     if (!dots) {
         bool good = parse_int(item, first);
@@ -217,11 +222,11 @@ static bool parse_range(const char *item, int64_t *first, int64_t *last) {
 bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
                       int *count) {
     const char *at = text;
-    char item[NAME_BYTES];
+    char item[ITEM_BYTES];
     int64_t first, last;
     *count = 0;
     do {
-        if (!next_item(&at, item) || !parse_range(item, &first, &last) || first < least ||
+        if (!options_item(&at, item) || !parse_range(item, &first, &last) || first < least ||
             last > most) {
             (void)message_fail(0,
                                "--%s '%s': expected whole numbers from %lld to %lld, separated by "
@@ -242,17 +247,17 @@ bool options_int_list(const char *name, const char *text, int64_t least, int64_t
                 }
             out[(*count)++] = v;
         }
-    } while (another(&at));
+    } while (options_another(&at));
     return true;
 }
 
 bool options_positive_list(const char *name, const char *text, double *out, int *count) {
     const char *at = text;
-    char item[NAME_BYTES];
+    char item[ITEM_BYTES];
     *count = 0;
     do {
         double value;
-        if (*count == LIST_MOST || !next_item(&at, item) || !parse_positive(item, &value)) {
+        if (*count == LIST_MOST || !options_item(&at, item) || !parse_positive(item, &value)) {
             (void)message_fail(0, "--%s '%s': expected finite numbers above 0, separated by commas",
                                name, text);
             return false;
@@ -264,39 +269,6 @@ bool options_positive_list(const char *name, const char *text, double *out, int 
                 return false;
             }
         out[(*count)++] = value;
-    } while (another(&at));
-    return true;
-}
-
-static int find_name(const char *item, const char *const *allowed, int allowed_count) {
-    for (int i = 0; i < allowed_count; i++)
-        if (strcmp(allowed[i], item) == 0) return i;
-    return -1;
-}
-
-bool options_name_list(const char *name, const char *text, const char *const *allowed,
-                       int allowed_count, int *out, int *count) {
-    const char *at = text;
-    char item[NAME_BYTES];
-    *count = 0;
-    do {
-        int found = next_item(&at, item) ? find_name(item, allowed, allowed_count) : -1;
-        if (found < 0 || *count == LIST_MOST) {
-            char list[256] = "";
-            for (int i = 0; i < allowed_count; i++) {
-                size_t used = strlen(list);
-                (void)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", allowed[i]);
-            }
-            (void)message_fail(0, "--%s '%s': expected one or more of %s", name, text, list);
-            return false;
-        }
-        for (int i = 0; i < *count; i++)
-            if (out[i] == found) {
-                (void)message_fail(0, "--%s '%s': %s stands there twice; each value once", name,
-                                   text, item);
-                return false;
-            }
-        out[(*count)++] = found;
-    } while (another(&at));
+    } while (options_another(&at));
     return true;
 }

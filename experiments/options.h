@@ -22,7 +22,8 @@ typedef struct command_spec {
     const char *summary; /* one line */
     const option_spec *options;
     int count;
-    const char *notes; /* printed below the options; NULL for none */
+    const char *notes;   /* printed below the options; NULL for none */
+    char *(*more)(void); /* makes a further note, freed by the caller; NULL for none */
 } command_spec;
 
 enum { OPTIONS_MOST = 40 };
@@ -66,9 +67,18 @@ bool options_int_list(const char *name, const char *text, int64_t least, int64_t
 /* Comma-separated numbers > 0, finite, without duplicates, into out[LIST_MOST]. */
 bool options_positive_list(const char *name, const char *text, double *out, int *count);
 
-/* Comma-separated names out of `allowed`, without duplicates: their indices, into out[LIST_MOST];
- * an unknown name's message lists what there is. */
-bool options_name_list(const char *name, const char *text, const char *const *allowed,
-                       int allowed_count, int *out, int *count);
+/* ---- Pieces, for lists of another kind ---- */
+
+enum { ITEM_BYTES = 64 };
+
+/* Copies the item up to the next comma into `item` and moves *text behind it; false for an empty or
+ * overlong one. */
+bool options_item(const char **text, char item[ITEM_BYTES]);
+
+/* After an item: true, and *text past the comma, if another must follow. */
+bool options_another(const char **text);
+
+/* A finite decimal number, all of the text. */
+bool options_number(const char *text, double *out);
 
 #endif

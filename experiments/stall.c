@@ -15,13 +15,14 @@
 #include "message.h"
 #include "output.h"
 #include "progress.h"
+#include "scale_option.h"
 #include "stall_log.h"
 #include "stall_report.h"
 #include "version.h"
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "8,16,32,64,128,256,512", "key widths, 1 to 65536; a..b is a range"},
-    {"scale", "LIST", "none,sqrt", "scaling rules of the student's logits: none, sqrt"},
+    {"scale", "LIST", "none,sqrt", "scaling rules of the student's logits, or numbers; see below"},
     {"lr", "LIST", "1", "learning rates"},
     {"seed", "LIST", "0..4", "seeds, as for torch.manual_seed"},
     {"steps", "N", "500", "training steps a run"},
@@ -55,6 +56,7 @@ const command_spec STALL_COMMAND = {
     "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained <= "
     "0.1,\n"
     "stalled >= 1 (no better than not attending), else slow.",
+    scale_option_help,
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ const command_spec STALL_COMMAND = {
 typedef struct lists {
     int64_t d_k[LIST_MOST], seed[LIST_MOST];
     double lr[LIST_MOST];
-    const scale_rule *scale[LIST_MOST];
+    scale_list scale;
 } lists;
 
 typedef struct request {
@@ -96,15 +98,24 @@ static bool read_choice(const request *q, const char *name, const char *a, const
 }
 
 static bool read_scales(request *q) {
-    const char *names[LIST_MOST];
-    int chosen[LIST_MOST], count;
-    const scale_rule *rules = scale_rules(&count);
-    for (int i = 0; i < count; i++) names[i] = rules[i].name;
-    if (!options_name_list("scale", text_of(q, "scale"), names, count, chosen,
-                           &q->config.scale_count))
-        return false;
-    for (int i = 0; i < q->config.scale_count; i++) q->lists.scale[i] = &rules[chosen[i]];
-    q->config.scale = q->lists.scale;
+    if (!scale_option_list(text_of(q, "scale"), &q->lists.scale)) return false;
+    q->config.scale = q->lists.scale.rule;
+    q->config.scale_count = q->lists.scale.count;
+    return true;
+}
+
+/* A step in logits is defined only where the factor is one number. */
+static bool read_unit(request *q) {
+    sweep_config *c = &q->config;
+    if (!read_choice(q, "lr-unit", "weight", "logit", &c->lr_in_logits)) return false;
+    for (int k = 0; c->lr_in_logits && k < c->scale_count; k++)
+        if (!c->scale[k]->squared || c->scale[k]->squared(c->scale[k], 1) == 0) {
+            (void)message_fail(0,
+                               "--lr-unit logit with --scale %s: expected rules with a constant "
+                               "factor above 0 (none, sqrt, linear, t5, numbers)",
+                               c->scale[k]->name);
+            return false;
+        }
     return true;
 }
 
@@ -167,8 +178,7 @@ static bool read_request(request *q) {
                 read_size(q, "d-model", 1, 65536, &m->d_model) &&
                 read_size(q, "d-v", 1, 65536, &m->d_v) &&
                 read_choice(q, "init", "standard", "teacher", &m->start_teacher) && read_gain(q) &&
-                read_choice(q, "lr-unit", "weight", "logit", &c->lr_in_logits) &&
-                read_size(q, "every", 1, 1000000000, &c->every) && read_threads(q);
+                read_unit(q) && read_size(q, "every", 1, 1000000000, &c->every) && read_threads(q);
     if (!good) return false;
     c->d_k = q->lists.d_k;
     c->lr = q->lists.lr;

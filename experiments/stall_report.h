@@ -11,7 +11,7 @@
 /* All seeds of one (d_k, scale, lr). */
 typedef struct group {
     int64_t d_k;
-    const scale_rule *scale;
+    const tt_scale_rule *scale;
     double lr;
     int seeds;
     double ratio_median, ratio_q1, ratio_q3;

@@ -4,27 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double stats_norm(const double *x, tt_size n) {
-    double largest = 0;
-    for (tt_size i = 0; i < n; i++) {
-        if (isnan(x[i])) return x[i];
-        if (fabs(x[i]) > largest) largest = fabs(x[i]);
-    }
-    if (largest == 0 || isinf(largest)) return largest;
-    /* A power of two scales without rounding, so ordinary values give the ordinary sum's bits; it
-     * stays below 2^1000, or it would overflow for subnormal entries. */
-    int exponent;
-    (void)frexp(largest, &exponent);
-    if (exponent < -1000) exponent = -1000;
-    const double unit = ldexp(1, -exponent);
-    double sum = 0;
-    for (tt_size i = 0; i < n; i++) {
-        double share = x[i] * unit;
-        sum += share * share;
-    }
-    return ldexp(sqrt(sum), exponent);
-}
-
 double stats_mean(const double *x, tt_size n) {
     double sum = 0;
     for (tt_size i = 0; i < n; i++) sum += x[i];

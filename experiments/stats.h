@@ -1,5 +1,5 @@
 /* stats.h: the few statistics that the logs quote, defined once so that they mean the same in every
- * file. Nothing here rounds a tiny number to zero.
+ * file.
  */
 #ifndef STATS_H
 #define STATS_H
@@ -7,10 +7,6 @@
 #include <stdbool.h>
 
 #include "tt/tensor.h"
-
-/* Euclidean norm of x[0..n-1] (for a matrix: its Frobenius norm), scaled by the largest entry so
- * that entries of 1e-200 or 1e200 neither vanish nor overflow. */
-double stats_norm(const double *x, tt_size n);
 
 /* Arithmetic mean; 0 for n = 0. */
 double stats_mean(const double *x, tt_size n);

@@ -44,7 +44,8 @@ static void lay_out(const sweep_config *c, cell *to, int d_k, int scale, int lr,
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
     to->gain = gain_at(c, to->d_k);
-    double logit_step = to->scale->logit_gain(to->d_k) * (to->gain * to->gain);
+    double logit_step =
+        to->scale->squared ? to->scale->squared(to->scale, to->d_k) * (to->gain * to->gain) : NAN;
     to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
     to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
     to->ratio = INFINITY;
@@ -191,8 +192,7 @@ static bool enrol(shared *s, const job *j, const lesson *l, trainee *all, int *c
         *t = (trainee){.cell = to, .active = true};
         to->row_count = to->steps = 0;
         if (!to->rows) to->rows = calloc((size_t)rows_per_cell(c), sizeof *to->rows);
-        if (!to->rows || !student_new(&t->student, l, to->scale->factor(to->d_k), to->gain))
-            return false;
+        if (!to->rows || !student_new(&t->student, l, to->scale, to->gain)) return false;
     }
     return true;
 }

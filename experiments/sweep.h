@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 #include "measure.h"
-#include "scale_rules.h"
+#include "tt/scale.h"
 
 typedef enum gain_kind { GAIN_NUMBER, GAIN_DK_DOWN, GAIN_DK_UP } gain_kind;
 
 typedef struct sweep_config {
     const int64_t *d_k;
     int d_k_count;
-    const scale_rule *const *scale;
+    const tt_scale_rule *const *scale;
     int scale_count;
     const double *lr;
     int lr_count;
@@ -46,10 +46,10 @@ typedef struct log_row {
 
 typedef struct cell {
     int64_t d_k, seed;
-    const scale_rule *scale;
+    const tt_scale_rule *scale;
     double lr;    /* as used: W <- W - lr dW */
     double gain;  /* on the first Wq, Wk */
-    double kappa; /* lr s^2 d_k gain^2 */
+    double kappa; /* lr s^2 d_k gain^2; nan for rules whose factor is no constant */
     log_row *rows;
     tt_size row_count;
     tt_size steps; /* taken; fewer than asked for if it diverged */

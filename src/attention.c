@@ -1,65 +1,180 @@
-/* attention.c: see tt/attention.h for the formulas. Backward mirrors forward pass by pass. */
+/* attention.c: see tt/attention.h for the formulas. Backward mirrors forward pass by pass, for one
+ * entry of the batch at a time. The scale rules (tt/scale.h) give logits
+ *     Z_ij = f_i a_i b_j S_ij,   S = Q K^T
+ * with f from the rule's factor (and its sum of key norms), a and b from the cosine's norms.
+ */
 #include "tt/attention.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "gemm.h"
 #include "softmax.h"
+#include "tt/norm.h"
 
 typedef struct saved {
-    double scale;
-    tt_tensor logits, weights;
-    tt_tensor dlogits;
-    tt_tensor scratch; /* [1,Tq,Tk], for one entry of the batch */
+    tt_norms norms;
+    tt_tensor logits, weights, dlogits; /* [B,Tq,Tk] */
+    unsigned char *allowed;             /* [B,Tq,Tk]; NULL: all */
+    tt_tensor row_factor, col_factor;   /* [B,1,Tq] f_i a_i and [B,1,Tk] b_j */
+    /* Scratch for one entry of the batch. */
+    tt_tensor scores;               /* [1,Tq,Tk] */
+    tt_tensor clean_k, clean_v;     /* [1,Tk,d]: rows of keys that nobody sees set to 0 */
+    double *key_norm, *query_share; /* [Tk], [Tq] */
 } saved;
 
 enum { Q, K, V };
 
+/* One entry of the batch, as pointers to its matrices. */
+typedef struct entry {
+    tt_size tq, tk, dk, dv;
+    const double *q, *k, *v;
+    double *z, *p, *dz, *f, *b;
+    const unsigned char *allowed;
+} entry;
+
+static bool allows(const entry *e, tt_size i, tt_size j) {
+    return !e->allowed || e->allowed[i * e->tk + j];
+}
+
+static const unsigned char *allowed_row(const entry *e, tt_size i) {
+    return e->allowed ? e->allowed + i * e->tk : NULL;
+}
+
+/* A copy of the rows of K or V in which keys that no query sees are 0: 0 * NaN would be NaN. */
+static const double *without_unseen(const entry *e, const double *rows, tt_size width,
+                                    double *clean) {
+    if (!e->allowed) return rows;
+    for (tt_size j = 0; j < e->tk; j++) {
+        bool seen = false;
+        for (tt_size i = 0; i < e->tq && !seen; i++) seen = allows(e, i, j);
+        if (seen)
+            memcpy(clean + j * width, rows + j * width, (size_t)width * sizeof *clean);
+        else
+            memset(clean + j * width, 0, (size_t)width * sizeof *clean);
+    }
+    return clean;
+}
+
+static entry entry_of(const tt_call *c, const saved *s, tt_size b) {
+    entry e = {.tq = c->in[Q].rows, .tk = c->in[K].rows, .dk = c->in[Q].cols, .dv = c->in[V].cols};
+    if (s->allowed) e.allowed = s->allowed + b * e.tq * e.tk;
+    e.q = tt_tensor_matrix(c->in[Q], b).data;
+    e.k = without_unseen(&e, tt_tensor_matrix(c->in[K], b).data, e.dk, s->clean_k.data);
+    e.v = without_unseen(&e, tt_tensor_matrix(c->in[V], b).data, e.dv, s->clean_v.data);
+    e.z = tt_tensor_matrix(s->logits, b).data;
+    e.p = tt_tensor_matrix(s->weights, b).data;
+    e.dz = tt_tensor_matrix(s->dlogits, b).data;
+    e.f = tt_tensor_matrix(s->row_factor, b).data;
+    e.b = tt_tensor_matrix(s->col_factor, b).data;
+    return e;
+}
+
+static double inverse_or_zero(double x) {
+    return x == 0 ? 0 : 1 / x;
+}
+
+/* ---- The scale rules' norms, forward and backward -------------------------------------------- */
+
+/* f and b start as the rule's factor and 1; norms are multiplied in. */
+static void norms_forward(const saved *s, const entry *e) {
+    if (s->norms == TT_NORMS_NONE) return;
+    for (tt_size j = 0; j < e->tk; j++) s->key_norm[j] = tt_norm(e->k + j * e->dk, e->dk);
+    for (tt_size i = 0; i < e->tq; i++) {
+        double divisor = 0;
+        if (s->norms == TT_NORMS_COSINE) divisor = tt_norm(e->q + i * e->dk, e->dk);
+        if (s->norms == TT_NORMS_KEY_SUM)
+            for (tt_size j = 0; j < e->tk; j++)
+                if (allows(e, i, j)) divisor += s->key_norm[j];
+        e->f[i] *= inverse_or_zero(divisor);
+    }
+    if (s->norms == TT_NORMS_COSINE)
+        for (tt_size j = 0; j < e->tk; j++) e->b[j] = inverse_or_zero(s->key_norm[j]);
+}
+
+/* dx -= share x / |x|, or share x / |x|^2 where `squared`; nothing for a zero vector. */
+static void move_along(double *dx, const double *x, tt_size n, double share, bool squared) {
+    const double inverse = inverse_or_zero(tt_norm(x, n));
+    const double by = squared ? share * inverse : share;
+    for (tt_size d = 0; d < n; d++) dx[d] -= by * (x[d] * inverse);
+}
+
+/* What flows through the norms, from t_ij = dZ_ij Z_ij:
+ *   cosine:   Z falls as 1/|q_i| and 1/|k_j|:  dq_i -= (sum_j t_ij) q_i / |q_i|^2,
+ *                                              dk_j -= (sum_i t_ij) k_j / |k_j|^2
+ *   key sum:  Z falls as 1/N_i, N_i = sum |k_j|:  dk_j -= (sum_i (sum_l t_il) / N_i) k_j / |k_j|,
+ *             over the i that see j
+ * A row of dZ sums to 0, so a row's sum of t may be taken over Z - Z of its largest weight: without
+ * the common offset of the logits nothing large cancels. */
+static void norms_backward(const saved *s, const entry *e, double *dq, double *dk) {
+    for (tt_size i = 0; i < e->tq; i++) {
+        const double *z = e->z + i * e->tk, *dz = e->dz + i * e->tk, *p = e->p + i * e->tk;
+        tt_size m = 0;
+        for (tt_size j = 1; j < e->tk; j++)
+            if (p[j] > p[m]) m = j;
+        s->query_share[i] = 0;
+        for (tt_size j = 0; j < e->tk; j++)
+            if (allows(e, i, j)) s->query_share[i] += dz[j] * (z[j] - z[m]);
+        if (s->norms == TT_NORMS_COSINE && dq)
+            move_along(dq + i * e->dk, e->q + i * e->dk, e->dk, s->query_share[i], true);
+    }
+    for (tt_size j = 0; dk && j < e->tk; j++) {
+        double share = 0;
+        for (tt_size i = 0; i < e->tq; i++) {
+            if (!allows(e, i, j)) continue;
+            /* for a key sum the factor f is 1 / N_i itself */
+            share += s->norms == TT_NORMS_COSINE ? e->dz[i * e->tk + j] * e->z[i * e->tk + j]
+                                                 : s->query_share[i] * e->f[i];
+        }
+        move_along(dk + j * e->dk, e->k + j * e->dk, e->dk, share, s->norms == TT_NORMS_COSINE);
+    }
+}
+
+/* ---- The operation --------------------------------------------------------------------------- */
+
 static void attention_forward(const tt_call *c) {
     const saved *s = c->context;
-    const tt_size tq = c->in[Q].rows, tk = c->in[K].rows;
     for (tt_size b = 0; b < c->out.batch; b++) {
-        const double *q = tt_tensor_matrix(c->in[Q], b).data;
-        const double *k = tt_tensor_matrix(c->in[K], b).data;
-        const double *v = tt_tensor_matrix(c->in[V], b).data;
-        double *z = tt_tensor_matrix(s->logits, b).data;
-        double *p = tt_tensor_matrix(s->weights, b).data;
-
-        /* 1. Z = s Q K^T */
-        tt_gemm(TT_GEMM_NT, tq, tk, c->in[Q].cols, q, k, z, false);
-        for (tt_size i = 0; i < tq * tk; i++) z[i] *= s->scale;
-        /* 2. P = softmax(Z) */
-        for (tt_size i = 0; i < tq; i++) tt_softmax_row(z + i * tk, tk, p + i * tk);
-        /* 3. O = P V */
-        tt_gemm(TT_GEMM_NN, tq, c->out.cols, tk, p, v, tt_tensor_matrix(c->out, b).data, false);
+        const entry e = entry_of(c, s, b);
+        /* 1. S = Q K^T */
+        tt_gemm(TT_GEMM_NT, e.tq, e.tk, e.dk, e.q, e.k, e.z, false);
+        /* 2. Z = f a b S */
+        norms_forward(s, &e);
+        for (tt_size i = 0; i < e.tq; i++)
+            for (tt_size j = 0; j < e.tk; j++) e.z[i * e.tk + j] *= e.f[i] * e.b[j];
+        /* 3. P = softmax(Z) */
+        for (tt_size i = 0; i < e.tq; i++)
+            tt_softmax_row(e.z + i * e.tk, allowed_row(&e, i), e.tk, e.p + i * e.tk);
+        /* 4. O = P V */
+        tt_gemm(TT_GEMM_NN, e.tq, e.dv, e.tk, e.p, e.v, tt_tensor_matrix(c->out, b).data, false);
     }
 }
 
 static void attention_backward(const tt_call *c) {
     const saved *s = c->context;
-    const tt_size tq = c->in[Q].rows, tk = c->in[K].rows, dk = c->in[Q].cols, dv = c->out.cols;
+    double *t = s->scores.data;
     for (tt_size b = 0; b < c->out.batch; b++) {
+        const entry e = entry_of(c, s, b);
         const double *out_grad = tt_tensor_matrix(c->dout, b).data;
-        const double *p = tt_tensor_matrix(s->weights, b).data;
-        double *dz = tt_tensor_matrix(s->dlogits, b).data;
-        double *t = s->scratch.data;
-
-        /* 3. O = P V:        dV = P^T dO, dP = dO V^T */
-        if (c->din[V].data)
-            tt_gemm(TT_GEMM_TN, tk, dv, tq, p, out_grad, tt_tensor_matrix(c->din[V], b).data, true);
-        tt_gemm(TT_GEMM_NT, tq, tk, dv, out_grad, tt_tensor_matrix(c->in[V], b).data, t, false);
-        /* 2. P = softmax(Z): dZ = P (dP - sum_j P_j dP_j) */
-        for (tt_size i = 0; i < tq; i++)
-            tt_softmax_row_backward(p + i * tk, t + i * tk, tk, dz + i * tk);
-        /* 1. Z = s Q K^T:    dQ = s dZ K, dK = s dZ^T Q */
-        for (tt_size i = 0; i < tq * tk; i++) t[i] = s->scale * dz[i];
-        if (c->din[Q].data)
-            tt_gemm(TT_GEMM_NN, tq, dk, tk, t, tt_tensor_matrix(c->in[K], b).data,
-                    tt_tensor_matrix(c->din[Q], b).data, true);
-        if (c->din[K].data)
-            tt_gemm(TT_GEMM_TN, tk, dk, tq, t, tt_tensor_matrix(c->in[Q], b).data,
-                    tt_tensor_matrix(c->din[K], b).data, true);
+        double *dq = c->din[Q].data ? tt_tensor_matrix(c->din[Q], b).data : NULL;
+        double *dk = c->din[K].data ? tt_tensor_matrix(c->din[K], b).data : NULL;
+        double *dv = c->din[V].data ? tt_tensor_matrix(c->din[V], b).data : NULL;
+        /* 4. O = P V:        dV = P^T dO, dP = dO V^T */
+        if (dv) tt_gemm(TT_GEMM_TN, e.tk, e.dv, e.tq, e.p, out_grad, dv, true);
+        tt_gemm(TT_GEMM_NT, e.tq, e.tk, e.dv, out_grad, e.v, t, false);
+        /* 3. P = softmax(Z): dZ = P (dP - sum_j P_j dP_j) */
+        for (tt_size i = 0; i < e.tq; i++)
+            tt_softmax_row_backward(e.p + i * e.tk, t + i * e.tk, allowed_row(&e, i), e.tk,
+                                    e.dz + i * e.tk);
+        /* 2. Z = f a b S:    dS = f a b dZ, and through the norms */
+        for (tt_size i = 0; i < e.tq; i++)
+            for (tt_size j = 0; j < e.tk; j++)
+                t[i * e.tk + j] = e.f[i] * e.b[j] * e.dz[i * e.tk + j];
+        if (s->norms != TT_NORMS_NONE) norms_backward(s, &e, dq, dk);
+        /* 1. S = Q K^T:      dQ = dS K, dK = dS^T Q */
+        if (dq) tt_gemm(TT_GEMM_NN, e.tq, e.dk, e.tk, t, e.k, dq, true);
+        if (dk) tt_gemm(TT_GEMM_TN, e.tk, e.dk, e.tq, t, e.q, dk, true);
     }
 }
 
@@ -79,18 +194,55 @@ static bool shapes_fit(tt_tape *tape, tt_tensor q, tt_tensor k, tt_tensor v) {
     return !what;
 }
 
+/* Spells the mask out, and sets each row's factor from the keys that it sees. */
+static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_tensor q,
+                                 tt_tensor k) {
+    for (tt_size b = 0; b < q.batch; b++) {
+        for (tt_size i = 0; i < q.rows; i++) {
+            tt_size visible = s->allowed ? 0 : k.rows;
+            for (tt_size j = 0; s->allowed && j < k.rows; j++) {
+                bool may = tt_mask_allows(&o->mask, b, i, j, q.rows, k.rows);
+                s->allowed[(b * q.rows + i) * k.rows + j] = may;
+                visible += may;
+            }
+            s->row_factor.data[b * q.rows + i] =
+                o->rule ? o->rule->factor(o->rule, q.cols, visible, k.rows) : o->scale;
+        }
+        for (tt_size j = 0; j < k.rows; j++) s->col_factor.data[b * k.rows + j] = 1;
+    }
+}
+
+static saved *save(tt_tape *tape, const tt_attention_options *o, tt_tensor q, tt_tensor k,
+                   tt_tensor v) {
+    saved *s = tt_tape_alloc(tape, sizeof *s);
+    if (!s) return NULL;
+    const bool masked = !tt_mask_is_empty(&o->mask);
+    s->norms = o->rule ? o->rule->norms : TT_NORMS_NONE;
+    s->logits = tt_tape_tensor(tape, q.batch, q.rows, k.rows);
+    s->weights = tt_tape_tensor(tape, q.batch, q.rows, k.rows);
+    s->dlogits = tt_tape_tensor(tape, q.batch, q.rows, k.rows);
+    s->row_factor = tt_tape_tensor(tape, q.batch, 1, q.rows);
+    s->col_factor = tt_tape_tensor(tape, q.batch, 1, k.rows);
+    s->scores = tt_tape_tensor(tape, 1, q.rows, k.rows);
+    s->clean_k = tt_tape_tensor(tape, 1, masked ? k.rows : 0, k.cols);
+    s->clean_v = tt_tape_tensor(tape, 1, masked ? v.rows : 0, v.cols);
+    s->key_norm = tt_tape_tensor(tape, 1, 1, k.rows).data;
+    s->query_share = tt_tape_tensor(tape, 1, 1, q.rows).data;
+    s->allowed = masked ? tt_tape_alloc(tape, (size_t)tt_tensor_count(s->logits)) : NULL;
+    if (tt_tape_error(tape)) return NULL;
+    set_mask_and_factors(s, o, q, k);
+    return s;
+}
+
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options) {
     tt_tensor tq = tt_value(tape, q), tk = tt_value(tape, k), tv = tt_value(tape, v);
     if (!shapes_fit(tape, tq, tk, tv)) return (tt_var){-1, 0};
-    if (!isfinite(options.scale))
-        return tt_tape_fail(tape, "attention: the scale %g is not finite", options.scale);
-    saved *s = tt_tape_alloc(tape, sizeof *s);
+    saved *s = save(tape, &options, tq, tk, tv);
     if (!s) return (tt_var){-1, 0};
-    s->scale = options.scale;
-    s->logits = tt_tape_tensor(tape, tq.batch, tq.rows, tk.rows);
-    s->weights = tt_tape_tensor(tape, tq.batch, tq.rows, tk.rows);
-    s->dlogits = tt_tape_tensor(tape, tq.batch, tq.rows, tk.rows);
-    s->scratch = tt_tape_tensor(tape, 1, tq.rows, tk.rows);
+    for (tt_size i = 0; i < tt_tensor_count(s->row_factor); i++)
+        if (!isfinite(s->row_factor.data[i]))
+            return tt_tape_fail(tape, "attention: the scale %g is not finite",
+                                s->row_factor.data[i]);
     return tt_custom(tape, "attention", 3, (tt_var[]){q, k, v}, tq.batch, tq.rows, tv.cols,
                      attention_forward, attention_backward, s);
 }

@@ -165,7 +165,7 @@ tt_var tt_scale(tt_tape *tape, tt_var a, double s) {
 static void softmax_forward(const tt_call *c) {
     const tt_size n = c->out.cols;
     for (tt_size r = 0; r < c->out.batch * c->out.rows; r++)
-        tt_softmax_row(c->in[0].data + r * n, n, c->out.data + r * n);
+        tt_softmax_row(c->in[0].data + r * n, NULL, n, c->out.data + r * n);
 }
 
 static void softmax_backward(const tt_call *c) {
@@ -173,7 +173,7 @@ static void softmax_backward(const tt_call *c) {
     double *dz = c->context; /* one row */
     if (!c->din[0].data) return;
     for (tt_size r = 0; r < c->out.batch * c->out.rows; r++) {
-        tt_softmax_row_backward(c->out.data + r * n, c->dout.data + r * n, n, dz);
+        tt_softmax_row_backward(c->out.data + r * n, c->dout.data + r * n, NULL, n, dz);
         for (tt_size j = 0; j < n; j++) c->din[0].data[r * n + j] += dz[j];
     }
 }

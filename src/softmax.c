@@ -2,27 +2,34 @@
 #include "softmax.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-void tt_softmax_row(const double *z, tt_size n, double *w) {
-    if (n == 0) return;
-    double largest = z[0];
-    for (tt_size j = 1; j < n; j++)
-        if (z[j] > largest) largest = z[j];
+static bool is_allowed(const unsigned char *allowed, tt_size j) {
+    return !allowed || allowed[j];
+}
+
+void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, double *w) {
+    double largest = -INFINITY;
+    for (tt_size j = 0; j < n; j++)
+        if (is_allowed(allowed, j) && !(z[j] <= largest)) largest = z[j]; /* NaN stays */
     double sum = 0;
     for (tt_size j = 0; j < n; j++) {
-        w[j] = exp(z[j] - largest);
+        w[j] = is_allowed(allowed, j) ? exp(z[j] - largest) : 0;
         sum += w[j];
     }
+    if (sum == 0) return; /* nothing is allowed */
     for (tt_size j = 0; j < n; j++) w[j] /= sum;
 }
 
-void tt_softmax_row_backward(const double *w, const double *dw, tt_size n, double *dz) {
-    if (n == 0) return;
+void tt_softmax_row_backward(const double *w, const double *dw, const unsigned char *allowed,
+                             tt_size n, double *dz) {
     tt_size m = 0;
     for (tt_size j = 1; j < n; j++)
         if (w[j] > w[m]) m = j;
-    const double shift = dw[m];
+    const double shift = n > 0 ? dw[m] : 0;
     double sum = 0; /* the term of m itself is w_m * 0 */
-    for (tt_size j = 0; j < n; j++) sum += w[j] * (dw[j] - shift);
-    for (tt_size j = 0; j < n; j++) dz[j] = w[j] * ((dw[j] - shift) - sum);
+    for (tt_size j = 0; j < n; j++)
+        if (is_allowed(allowed, j)) sum += w[j] * (dw[j] - shift);
+    for (tt_size j = 0; j < n; j++)
+        dz[j] = is_allowed(allowed, j) ? w[j] * ((dw[j] - shift) - sum) : 0;
 }

@@ -6,9 +6,11 @@
 
 #include "tt/tensor.h"
 
-/* w_j = exp(z_j - max z) / sum_k exp(z_k - max z), j = 0..n-1. w may be z. Does nothing for n = 0.
- * Finite z of any size gives weights that sum to 1 within rounding; NaN or +inf in z gives NaN. */
-void tt_softmax_row(const double *z, tt_size n, double *w);
+/* w_j = exp(z_j - max z) / sum_k exp(z_k - max z), j = 0..n-1, maximum and sum over the allowed j
+ * (allowed[j] != 0; NULL: all). Other weights are exactly 0, and the z there may be anything. A row
+ * with nothing allowed is all 0. w may be z. Finite z of any size gives weights that sum to 1
+ * within rounding; an allowed NaN or +inf gives NaN. */
+void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, double *w);
 
 /* dz = J^T dw, J = diag(w) - w w^T: the gradient of the row's logits from that of its weights.
  *
@@ -16,7 +18,9 @@ void tt_softmax_row(const double *z, tt_size n, double *w);
  * 1 the sum is that row's own dw, and a gradient of 1e-17 comes out as 0. Weights sum to 1, so dw
  * may be shifted by any constant first; shifted by dw_m of the largest weight w_m,
  *     dz_i = w_i (x_i - sum_{j != m} w_j x_j),   x_j = dw_j - dw_m,
- * the large weight drops out of the sum and nothing cancels. dz may be dw. */
-void tt_softmax_row_backward(const double *w, const double *dw, tt_size n, double *dz);
+ * the large weight drops out of the sum and nothing cancels. Where not allowed, dz is exactly 0 and
+ * dw may be anything. dz may be dw. */
+void tt_softmax_row_backward(const double *w, const double *dw, const unsigned char *allowed,
+                             tt_size n, double *dz);
 
 #endif

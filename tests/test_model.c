@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "measure.h"
-#include "scale_rules.h"
 #include "suites.h"
 #include "support.h"
 
@@ -66,12 +65,12 @@ static void follower_close(follower *f) {
 
 static void follower_open(follower *f, const char *key, char *const *field) {
     model_config config = DEFAULTS;
-    const scale_rule *rule = scale_rule_find(field[2]);
+    const tt_scale_rule *rule = tt_scale_find(field[2]);
     follower_close(f);
     ck_assert(rule != NULL);
     config.d_k = strtol(field[1], NULL, 10);
     ck_assert(lesson_new(&f->lesson, &config, strtoul(field[0], NULL, 10)));
-    ck_assert(student_new(&f->student, &f->lesson, rule->factor(config.d_k), 1));
+    ck_assert(student_new(&f->student, &f->lesson, rule, 1));
     ck_assert(meter_new(&f->meter, &config));
     (void)snprintf(f->key, sizeof f->key, "%s", key);
     f->step = 0;
@@ -131,8 +130,8 @@ static void check_symmetry(tt_size d_k, double fourth_root) {
     student none, sqrt_scaled;
     const double root = fourth_root * fourth_root, lr = 0.5;
     ck_assert(lesson_new(&l, &config, 7));
-    ck_assert(student_new(&none, &l, 1, 1));
-    ck_assert(student_new(&sqrt_scaled, &l, 1 / root, fourth_root));
+    ck_assert(student_new(&none, &l, tt_scale_find("none"), 1));
+    ck_assert(student_new(&sqrt_scaled, &l, tt_scale_find("sqrt"), fourth_root));
     for (int step = 0; step < 25; step++) {
         ck_assert(lesson_next(&l));
         ck_assert(student_learn(&none, &l) == NULL && student_learn(&sqrt_scaled, &l) == NULL);
@@ -165,7 +164,7 @@ START_TEST(a_student_that_starts_at_the_teacher_has_no_loss) {
     student s;
     meter m;
     double row[MEASURES];
-    ck_assert(lesson_new(&l, &config, 3) && student_new(&s, &l, 1 / sqrt(8), 1));
+    ck_assert(lesson_new(&l, &config, 3) && student_new(&s, &l, tt_scale_find("sqrt"), 1));
     ck_assert(meter_new(&m, &config) && lesson_next(&l));
     ck_assert(student_learn(&s, &l) == NULL && meter_read(&m, &s, &l, row) == NULL);
     ck_assert(row[M_LOSS] == 0 && row[M_GRAD_WQ] == 0);
@@ -197,7 +196,7 @@ START_TEST(trained_values_start_at_a_sixth_draw_and_move) {
     student s;
     ck_assert(lesson_new(&plain, &config, 3));
     config.train_values = true;
-    ck_assert(lesson_new(&own, &config, 3) && student_new(&s, &own, 1, 1));
+    ck_assert(lesson_new(&own, &config, 3) && student_new(&s, &own, tt_scale_find("none"), 1));
     assert_same_bits(plain.student_wk, own.student_wk);
     /* the plain lesson's next draw, [32,32] of X, is the other's own Wv before its division */
     ck_assert(lesson_next(&plain));
@@ -220,7 +219,7 @@ START_TEST(the_memory_estimate_is_an_upper_bound_and_no_wild_one) {
         student s;
         meter m;
         double row[MEASURES];
-        ck_assert(lesson_new(&l, &config, 3) && student_new(&s, &l, 1, 1));
+        ck_assert(lesson_new(&l, &config, 3) && student_new(&s, &l, tt_scale_find("none"), 1));
         ck_assert(meter_new(&m, &config) && lesson_next(&l));
         ck_assert(student_learn(&s, &l) == NULL && meter_read(&m, &s, &l, row) == NULL);
         double used =

@@ -21,13 +21,13 @@ END_TEST
 
 static const int64_t D_K[] = {8, 512}, SEEDS[] = {0, 1, 2};
 static const double LR[] = {1};
-static const scale_rule *rules_in_use[2];
+static const tt_scale_rule *rules_in_use[2];
 
 /* A sweep that nobody trained: 2 widths, 2 scales, 3 seeds. */
 static sweep made_up_sweep(void) {
     sweep s;
-    rules_in_use[0] = scale_rule_find("none");
-    rules_in_use[1] = scale_rule_find("sqrt");
+    rules_in_use[0] = tt_scale_find("none");
+    rules_in_use[1] = tt_scale_find("sqrt");
     sweep_config config = {.d_k = D_K,
                            .d_k_count = 2,
                            .scale = rules_in_use,

@@ -5,26 +5,27 @@
 
 #include "suites.h"
 #include "support.h"
+#include "tt/norm.h"
 
 START_TEST(norm_by_hand) {
     double x[] = {3, 0, -4};
-    ck_assert(stats_norm(x, 3) == 5);
-    ck_assert(stats_norm(x, 0) == 0);
+    ck_assert(tt_norm(x, 3) == 5);
+    ck_assert(tt_norm(x, 0) == 0);
 }
 END_TEST
 
 START_TEST(norm_of_tiny_and_huge_entries_keeps_its_accuracy) {
     double tiny[] = {3e-200, 4e-200}, huge[] = {3e200, 4e200}, subnormal[] = {3e-320, 4e-320};
-    ck_assert_double_eq_tol(stats_norm(tiny, 2) / 5e-200, 1, 1e-15);
-    ck_assert_double_eq_tol(stats_norm(huge, 2) / 5e200, 1, 1e-15);
-    ck_assert_double_eq_tol(stats_norm(subnormal, 2) / 5e-320, 1, 1e-4); /* 5e-324 is one ulp */
+    ck_assert_double_eq_tol(tt_norm(tiny, 2) / 5e-200, 1, 1e-15);
+    ck_assert_double_eq_tol(tt_norm(huge, 2) / 5e200, 1, 1e-15);
+    ck_assert_double_eq_tol(tt_norm(subnormal, 2) / 5e-320, 1, 1e-4); /* 5e-324 is one ulp */
 }
 END_TEST
 
 START_TEST(norm_passes_on_what_is_not_finite) {
     double bad[] = {1, NAN}, endless[] = {1, INFINITY};
-    ck_assert(isnan(stats_norm(bad, 2)));
-    ck_assert(isinf(stats_norm(endless, 2)));
+    ck_assert(isnan(tt_norm(bad, 2)));
+    ck_assert(isinf(tt_norm(endless, 2)));
     ck_assert(!stats_finite(bad, 2) && !stats_finite(endless, 2));
 }
 END_TEST

@@ -1,28 +1,38 @@
 /* attention.h: scaled dot-product attention as ONE operation with its analytic backward.
  *
  *   S = Q K^T          [B,Tq,Tk]  scores
- *   Z = s S            [B,Tq,Tk]  logits: what the softmax sees
- *   P = softmax(Z)     [B,Tq,Tk]  weights, each row sums to 1
+ *   Z = scale rule(S)  [B,Tq,Tk]  logits, what the softmax sees: S / sqrt(d_k), or another rule
+ *   P = softmax(Z)     [B,Tq,Tk]  weights: each row sums to 1 over the keys it may attend to
  *   O = P V            [B,Tq,dv]  output
- * Vaswani et al. 2017, "Attention Is All You Need", eq. (1), with s = 1/sqrt(d_k).
+ * Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, eq. (1).
  *
  * Backward, from dO:
  *   dV = P^T dO
  *   dP = dO V^T
  *   dZ = P (dP - sum_j P_j dP_j)   row by row: through the softmax, without cancellation
- *   dQ = s dZ K
- *   dK = s dZ^T Q
+ *   dS = dZ times the rule's factor
+ *   dQ = dS K,  dK = dS^T Q        plus, for rules that divide by norms, the gradient through these
+ *
+ * Masks. A masked weight is exactly 0 and its logit means nothing. A key that is masked for every
+ * query of its batch entry may hold anything in K and V, NaN and infinities too: it influences
+ * nothing, and its dK and dV are 0. A key masked for some queries must be finite. A query without
+ * any key has weights, output and gradients 0. The softmax's maximum is taken over allowed keys;
+ * nothing stands in for minus infinity.
  */
 #ifndef TT_ATTENTION_H
 #define TT_ATTENTION_H
 
+#include "tt/mask.h"
+#include "tt/scale.h"
 #include "tt/tape.h"
 
 typedef struct tt_attention_options {
-    double scale; /* s; any finite number */
+    double scale;              /* the number that multiplies Q K^T, any finite one; or */
+    const tt_scale_rule *rule; /* a rule, where not NULL; used during the call only */
+    tt_mask mask;              /* the zero value masks nothing; used during the call only */
 } tt_attention_options;
 
-/* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, a scale
+/* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, a factor
  * that is not finite, a foreign variable, no memory. */
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options);
 
