@@ -63,9 +63,17 @@ tsan:
 # The tests that train for minutes under valgrind are left out; what they run is run by others.
 valgrind: $(BUILD)/tests/run
 	@mkdir -p $(BUILD)/tests/scratch
-	for suite in rng gemm softmax tape ops attention optim stats options output stall; do \
+	for suite in rng gemm softmax tape ops attention optim stats options output stall npy; do \
 	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
 	    $(BUILD)/tests/run || exit 1; done
+
+# Needs clang. 10 million inputs to both file readers; the corpus grows in build/, its seeds are few.
+FUZZ_RUNS ?= 10000000
+fuzz:
+	@mkdir -p build/fuzz/corpus
+	clang $(STANDARD) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/npy.c experiments/tensor_file.c -lm -o build/fuzz/npy
+	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
 
 coverage:
 	$(MAKE) test BUILD=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS="--coverage"
@@ -73,7 +81,7 @@ coverage:
 
 # ---- Lint ----------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] tests/*.[ch])
+C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] tests/*.[ch] tests/fuzz/*.c)
 SH_FILES = $(filter-out %.py %.gp,$(wildcard scripts/*)) .ci/run
 
 lint:
@@ -122,4 +130,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d)
 
-.PHONY: all test asan tsan valgrind coverage lint reproduce plots expected check-expected install clean
+.PHONY: all test asan tsan valgrind fuzz coverage lint reproduce plots expected check-expected install clean

@@ -10,12 +10,15 @@ Suite *softmax_suite(void);
 Suite *tape_suite(void);
 Suite *ops_suite(void);
 Suite *attention_suite(void);
+Suite *cases_suite(void);
 Suite *optim_suite(void);
 Suite *stats_suite(void);
 Suite *options_suite(void);
 Suite *output_suite(void);
 Suite *model_suite(void);
 Suite *stall_suite(void);
+Suite *npy_suite(void);
+Suite *theory_suite(void);
 Suite *program_suite(void);
 
 #endif

@@ -1,0 +1,708 @@
+/*
+ * test_npy.c: tests of the .npy and CSV readers and of the .npy writer. Good files are NumPy's own
+ * (scripts/make_npy_fixtures.py); bad files are built here, so that a test shows what is bad.
+ */
+#include "npy.h"
+#include "tensor_file.h"
+
+#include <check.h>
+#include <math.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "suites.h"
+
+#ifndef TEST_GOLDEN_DIR
+#define TEST_GOLDEN_DIR "tests/golden"
+#endif
+
+enum { EVERYTHING = ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE };
+
+static char error[ARRAY_ERROR_SIZE];
+static char folder[] = "/tmp/test_npy_XXXXXX";
+static char path[64];
+
+/* A file under construction. */
+struct file {
+    unsigned char *bytes;
+    size_t length;
+};
+
+static void append(struct file *file, const void *bytes, size_t length) {
+    file->bytes = realloc(file->bytes, file->length + length + 1);
+    ck_assert_ptr_nonnull(file->bytes);
+    if (length > 0) memcpy(file->bytes + file->length, bytes, length);
+    file->length += length;
+}
+
+/* Magic, version 1.0 and the header as given, without padding: readers must not need it. */
+static struct file npy(const char *header) {
+    struct file file = {NULL, 0};
+    unsigned char size[2] = {(unsigned char)(strlen(header) & 255),
+                             (unsigned char)(strlen(header) >> 8)};
+    append(&file, "\x93NUMPY\1", 8);
+    append(&file, size, 2);
+    append(&file, header, strlen(header));
+    return file;
+}
+
+/* A C-order file of the dtype and shape, with data bytes that are all zero. */
+static struct file zeros(const char *descr, const char *shape, size_t data_bytes) {
+    char header[256];
+    unsigned char none[256] = {0};
+    snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr,
+             shape);
+    struct file file = npy(header);
+    append(&file, none, data_bytes);
+    return file;
+}
+
+/* Parses a copy of exactly the file's size, for the sanitizers to guard its end, and frees both. */
+static bool parse(struct file file, unsigned accept, struct array_file *out) {
+    unsigned char *copy = malloc(file.length ? file.length : 1);
+    ck_assert_ptr_nonnull(copy);
+    if (file.length > 0) memcpy(copy, file.bytes, file.length);
+    error[0] = '\0';
+    bool read = tensor_file_parse(copy, file.length, accept, out, error, sizeof error);
+    free(copy);
+    free(file.bytes);
+    return read;
+}
+
+static void expect_refusal(struct file file, unsigned accept, const char *message) {
+    struct array_file array;
+    ck_assert_msg(!parse(file, accept, &array), "read, instead of: %s", message);
+    ck_assert_str_eq(error, message);
+    ck_assert_ptr_null(array.data);
+}
+
+static void expect_values(struct file file, unsigned accept, ptrdiff_t rows, ptrdiff_t columns,
+                          const double *values) {
+    struct array_file array;
+    ck_assert_msg(parse(file, accept, &array), "%s", error);
+    ck_assert_int_eq(array.ndim, 2);
+    ck_assert_int_eq(array.dim[0], rows);
+    ck_assert_int_eq(array.dim[1], columns);
+    for (ptrdiff_t i = 0; i < rows * columns; i++) ck_assert_double_eq(array.data[i], values[i]);
+    array_file_free(&array);
+}
+
+static struct file csv(const char *text) {
+    struct file file = {NULL, 0};
+    append(&file, text, strlen(text));
+    return file;
+}
+
+static struct array_file fixture(const char *name, unsigned accept) {
+    struct array_file array;
+    char where[256];
+    snprintf(where, sizeof where, TEST_GOLDEN_DIR "/npy/%s.npy", name);
+    ck_assert_msg(tensor_file_read(where, accept, &array, error, sizeof error), "%s", error);
+    return array;
+}
+
+/* Value i of every fixture, in C order, is (i - offset) / divisor. */
+static void expect_ramp(const char *name, unsigned accept, int item_bytes, int ndim,
+                        const ptrdiff_t *dim, double offset, double divisor) {
+    struct array_file array = fixture(name, accept);
+    ptrdiff_t count = 1;
+    ck_assert_msg(array.ndim == ndim && array.item_bytes == item_bytes, "%s", name);
+    for (int i = 0; i < ndim; i++) {
+        ck_assert_msg(array.dim[i] == dim[i], "%s: dimension %d", name, i);
+        count *= dim[i];
+    }
+    for (ptrdiff_t i = 0; i < count; i++)
+        ck_assert_msg(array.data[i] == ((double)i - offset) / divisor, "%s: value %td", name, i);
+    array_file_free(&array);
+}
+
+START_TEST(every_size_order_layout_and_rank_of_floats_is_read) {
+    static const ptrdiff_t dim[3][4] = {{3, 4}, {2, 3, 4}, {2, 1, 3, 2}};
+    for (int size = 2; size <= 8; size *= 2)
+        for (int variant = 0; variant < 4; variant++)
+            for (int ndim = 2; ndim <= 4; ndim++) {
+                char name[32];
+                snprintf(name, sizeof name, "f%d_%s_%s_%dd", size, variant & 1 ? "be" : "le",
+                         variant & 2 ? "f" : "c", ndim);
+                expect_ramp(name, ARRAY_FINITE_FLOATS, size, ndim, dim[ndim - 2], 7, 4);
+            }
+}
+END_TEST
+
+START_TEST(format_versions_2_and_3_are_read) {
+    expect_ramp("version2", ARRAY_FINITE_FLOATS, 4, 2, (ptrdiff_t[]){3, 4}, 7, 4);
+    expect_ramp("version3", ARRAY_FINITE_FLOATS, 4, 2, (ptrdiff_t[]){3, 4}, 7, 4);
+}
+END_TEST
+
+START_TEST(halves_of_every_exponent_are_widened_as_numpy_widens_them) {
+    struct array_file half = fixture("half", ARRAY_ALLOW_NONFINITE);
+    struct array_file wide = fixture("half_as_f8", ARRAY_ALLOW_NONFINITE);
+    size_t size = (size_t)(half.dim[0] * half.dim[1]) * sizeof(double);
+    ck_assert_mem_eq(half.dim, wide.dim, sizeof half.dim);
+    ck_assert_mem_eq(half.data, wide.data, size); /* bits: tells -0 from 0, and nan from nan */
+    array_file_free(&half);
+    array_file_free(&wide);
+}
+END_TEST
+
+START_TEST(each_of_the_65536_halves_has_the_value_of_its_formula) {
+    struct array_file array;
+    static unsigned char stored[2 * 65536];
+    struct file file = npy("{'descr':'<f2','fortran_order':False,'shape':(256,256)}");
+    for (int bits = 0; bits < 65536; bits++) {
+        stored[2 * bits] = (unsigned char)(bits & 255);
+        stored[2 * bits + 1] = (unsigned char)(bits >> 8);
+    }
+    append(&file, stored, sizeof stored);
+    ck_assert_msg(parse(file, ARRAY_ALLOW_NONFINITE, &array), "%s", error);
+    for (int bits = 0; bits < 65536; bits++) {
+        int exponent = bits >> 10 & 31, fraction = bits & 1023;
+        double expected =
+            ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
+        if (exponent == 31) expected = fraction ? (double)NAN : (double)INFINITY;
+        double found = bits >> 15 ? -array.data[bits] : array.data[bits];
+        ck_assert_msg(found == expected || (isnan(found) && isnan(expected)), "half %04x", bits);
+    }
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(integers_of_every_size_are_read_as_masks) {
+    const ptrdiff_t dim[] = {3, 4};
+    for (int size = 1; size <= 8; size *= 2) {
+        char name[16];
+        snprintf(name, sizeof name, "mask_u%d", size);
+        expect_ramp(name, ARRAY_ALLOW_INTEGERS, size, 2, dim, 0, 1);
+        snprintf(name, sizeof name, "mask_i%d", size);
+        expect_ramp(name, ARRAY_ALLOW_INTEGERS, size, 2, dim, 7, 1);
+    }
+    expect_ramp("mask_be_i4", ARRAY_ALLOW_INTEGERS, 4, 2, dim, 7, 1);
+}
+END_TEST
+
+START_TEST(booleans_are_read_as_0_and_1) {
+    struct array_file array = fixture("mask_b1", ARRAY_ALLOW_INTEGERS);
+    for (int i = 0; i < 12; i++) ck_assert_double_eq(array.data[i], i % 3 == 0);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(key_lengths_may_have_one_dimension) {
+    struct array_file array = fixture("lengths_i8", ARRAY_ALLOW_INTEGERS);
+    ck_assert_int_eq(array.ndim, 1);
+    ck_assert_int_eq(array.dim[0], 3);
+    ck_assert(array.data[0] == 5 && array.data[1] == 3 && array.data[2] == 8);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(header_keys_spaces_quotes_and_commas_are_free_as_in_python) {
+    static const char *const header[] = {
+        "{\"shape\":(1,2),\"fortran_order\":False,\"descr\":\"<f4\"}",
+        " { 'fortran_order' : True,\n 'shape' : ( 1 , 2 , ) , 'descr' : '<f4' , } \n",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }",
+    };
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
+        struct file file = npy(header[i]);
+        append(&file, "\0\0\x80\x3f\0\0\0\xc0", 8);
+        expect_values(file, ARRAY_FINITE_FLOATS, 1, 2, (double[]){1, -2});
+    }
+}
+END_TEST
+
+static const struct {
+    const char *header;
+    const char *message;
+} bad_header[] = {
+    {"", "bad .npy header at byte 10: expected '{'"},
+    {"[1]", "bad .npy header at byte 10: expected '{'"},
+    {"{,}", "bad .npy header at byte 11: expected a quoted key"},
+    {"{'descr", "bad .npy header at byte 17: expected a quoted key"},
+    {"{'d\\x65scr': '<f4'}", "bad .npy header at byte 13: expected a quoted key"},
+    {"{'descr' '<f4'}", "bad .npy header at byte 19: expected ':' after a key"},
+    {"{'descr': '<f4' 'shape': (1, 2)}", "bad .npy header at byte 26: expected ',' or '}'"},
+    {"{'descr': '<f4', 'descr': '<f4'}",
+     "bad .npy header at byte 34: a key is given twice; expected it once"},
+    {"{'order': 'C'}", "bad .npy header at byte 18: unknown key; expected 'descr', "
+                       "'fortran_order' and 'shape'"},
+    {"{'descr': '<f4'}",
+     "bad .npy header at byte 26: expected 'descr', 'fortran_order' and 'shape'"},
+    {"{'descr': 5}", "bad .npy header at byte 20: expected a quoted dtype as 'descr'"},
+    {"{'fortran_order': 0}",
+     "bad .npy header at byte 28: expected True or False as 'fortran_order'"},
+    {"{'shape': [1, 2]}", "bad .npy header at byte 20: expected a tuple as 'shape'"},
+    {"{'shape': (3)}", "bad .npy header at byte 23: expected a tuple as 'shape', not a number"},
+    {"{'shape': (1 2)}", "bad .npy header at byte 23: expected ',' or ')' in 'shape'"},
+    {"{'shape': (-1, 2)}",
+     "bad .npy header at byte 21: expected a dimension from 0 to the largest size"},
+    {"{'shape': (1, 99999999999999999999)}",
+     "bad .npy header at byte 42: expected a dimension from 0 to the largest size"},
+    {"{'shape': (1, 2), 'fortran_order': False, 'descr': '<f4'} x",
+     "bad .npy header at byte 68: expected only padding after '}'"},
+};
+
+START_TEST(malformed_header_is_refused_where_it_goes_wrong) {
+    expect_refusal(npy(bad_header[_i].header), ARRAY_FINITE_FLOATS, bad_header[_i].message);
+}
+END_TEST
+
+static const struct {
+    const char *descr;
+    const char *found;
+} bad_dtype[] = {
+    {"<i4", "integer"},
+    {"|b1", "boolean"},
+    {"<c16", "complex"},
+    {"<c8", "complex"},
+    {"|O", "Python object"},
+    {"<U5", "text"},
+    {"|V2", "raw bytes"},
+    {"<M8[ns]", "no number"},
+    {"", "no number"},
+    {"<f16", "float of another size or byte order"},
+    {"=f8", "float of another size or byte order"},
+    {"|f8", "float of another size or byte order"},
+    {"<f1", "float of another size or byte order"},
+};
+
+START_TEST(dtype_that_is_no_float_is_refused_by_name) {
+    char quoted[16], message[128];
+    snprintf(quoted, sizeof quoted, "'%s'", bad_dtype[_i].descr);
+    snprintf(message, sizeof message, "dtype '%s' (%s); expected '<f2', '<f4', '<f8' or big-endian",
+             bad_dtype[_i].descr, bad_dtype[_i].found);
+    expect_refusal(zeros(quoted, "(1, 2)", 8), ARRAY_FINITE_FLOATS, message);
+}
+END_TEST
+
+START_TEST(structured_dtype_is_refused) {
+    expect_refusal(zeros("[('a', '<f4')]", "(1, 2)", 8), EVERYTHING,
+                   "bad .npy header at byte 21: structured dtype; expected plain floats");
+}
+END_TEST
+
+START_TEST(complex_is_refused_as_a_mask_too) {
+    expect_refusal(
+        zeros("'<c8'", "(1, 2)", 16), EVERYTHING,
+        "dtype '<c8' (complex); expected '<f2', '<f4', '<f8' or big-endian, boolean or integer");
+}
+END_TEST
+
+static const struct {
+    const char *shape;
+    size_t data_bytes;
+    const char *message;
+} bad_shape[] = {
+    {"()", 4, "0 dimensions; expected 2 to 4: [T,d], [H,T,d] or [B,H,T,d]"},
+    {"(2,)", 8, "1 dimensions; expected 2 to 4: [T,d], [H,T,d] or [B,H,T,d]"},
+    {"(1, 1, 1, 1, 2)", 8, "5 dimensions; expected 2 to 4: [T,d], [H,T,d] or [B,H,T,d]"},
+    {"(0, 2)", 0, "shape (0, 2) is empty; expected dimensions of at least 1"},
+    {"(2, 0)", 0, "shape (2, 0) is empty; expected dimensions of at least 1"},
+    {"(4294967296, 4294967296)", 8,
+     "shape (4294967296, 4294967296) overflows; expected what fits in a file of 95 bytes"},
+    {"(1000000, 1000000)", 8,
+     "truncated: shape (1000000, 1000000) of '<f4' needs 4000000000081 bytes, the file has 89"},
+    {"(1, 2)", 7, "truncated: shape (1, 2) of '<f4' needs 77 bytes, the file has 76"},
+    {"(1, 2)", 9, "bytes after the array: shape (1, 2) of '<f4' needs 77 bytes, the file has 78"},
+};
+
+START_TEST(shape_that_the_file_cannot_hold_is_refused) {
+    expect_refusal(zeros("'<f4'", bad_shape[_i].shape, bad_shape[_i].data_bytes),
+                   ARRAY_FINITE_FLOATS, bad_shape[_i].message);
+}
+END_TEST
+
+START_TEST(every_proper_prefix_of_a_good_file_is_refused) {
+    struct file whole = zeros("'<f8'", "(2, 2)", 32);
+    for (size_t length = 0; length < whole.length; length++) {
+        struct array_file array;
+        struct file prefix = {NULL, 0};
+        append(&prefix, whole.bytes, length);
+        ck_assert(!parse(prefix, EVERYTHING, &array));
+        ck_assert_msg(length == 0 || strstr(error, "truncated"), "%zu bytes: %s", length, error);
+    }
+    free(whole.bytes);
+}
+END_TEST
+
+START_TEST(unknown_format_version_is_refused) {
+    struct file file = zeros("'<f4'", "(1, 2)", 8);
+    file.bytes[6] = 4;
+    expect_refusal(file, EVERYTHING, ".npy format version 4.0; expected 1.0, 2.0 or 3.0");
+}
+END_TEST
+
+START_TEST(header_longer_than_the_file_is_refused) {
+    struct file file = csv("\x93NUMPY\2");
+    append(&file, "\0\xff\xff\xff\xff{}", 7);
+    expect_refusal(file, EVERYTHING,
+                   "truncated: the header needs 4294967307 bytes, the file has 14");
+}
+END_TEST
+
+START_TEST(wrong_magic_is_refused) {
+    struct file file = zeros("'<f4'", "(1, 2)", 8);
+    file.bytes[3] = 'N';
+    expect_refusal(file, EVERYTHING,
+                   "does not start with the bytes \\x93NUMPY; expected a .npy file");
+}
+END_TEST
+
+START_TEST(binary_that_is_no_npy_is_refused) {
+    struct file file = {NULL, 0};
+    append(&file,
+           "\x7f"
+           "ELF\2\1",
+           7);
+    expect_refusal(
+        file, EVERYTHING,
+        "neither .npy (no \\x93NUMPY at its start) nor CSV (byte 4 is no text); expected "
+        "one of them");
+}
+END_TEST
+
+START_TEST(zip_archive_is_named) {
+    expect_refusal(csv("PK\3\4"), EVERYTHING,
+                   "a zip archive (.npz or PyTorch); expected one array from numpy.save");
+}
+END_TEST
+
+START_TEST(empty_file_is_refused) {
+    expect_refusal(csv(""), EVERYTHING, "empty; expected a .npy or CSV file");
+}
+END_TEST
+
+/* Shape (2, 3, 2) in Fortran order, where stored item 7 is [1,0,1]. */
+static struct file fortran_with(const unsigned char item[8]) {
+    struct file file = npy("{'descr': '>f8', 'fortran_order': True, 'shape': (2, 3, 2)}");
+    unsigned char data[96] = {0};
+    memcpy(data + 56, item, 8);
+    append(&file, data, sizeof data);
+    return file;
+}
+
+START_TEST(nan_is_refused_at_its_position_in_the_array) {
+    expect_refusal(fortran_with((unsigned char[]){0x7f, 0xf8, 0, 0, 0, 0, 0, 0}),
+                   ARRAY_FINITE_FLOATS, "nan at [1,0,1]; attention needs finite numbers");
+}
+END_TEST
+
+START_TEST(infinity_is_refused_with_its_sign) {
+    expect_refusal(fortran_with((unsigned char[]){0xff, 0xf0, 0, 0, 0, 0, 0, 0}),
+                   ARRAY_FINITE_FLOATS, "-inf at [1,0,1]; attention needs finite numbers");
+}
+END_TEST
+
+START_TEST(infinity_passes_when_allowed) {
+    struct array_file array;
+    struct file file = fortran_with((unsigned char[]){0xff, 0xf0, 0, 0, 0, 0, 0, 0});
+    ck_assert_msg(parse(file, ARRAY_ALLOW_NONFINITE, &array), "%s", error);
+    ck_assert(isinf(array.data[7]) && array.data[7] < 0);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(integer_that_a_double_rounds_is_refused) {
+    struct file file = npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}");
+    append(&file, "\xff\xff\xff\xff\xff\xff\x1f\0", 8); /* 2^53 - 1 */
+    append(&file, "\0\0\0\0\0\0\0\x80", 8);
+    expect_refusal(file, ARRAY_ALLOW_INTEGERS,
+                   "-9223372036854775808 at [1]; expected integers below 2^53");
+}
+END_TEST
+
+START_TEST(csv_is_read_as_one_matrix) {
+    expect_values(csv("1,2.5,-3e-2\n+4,.5,6.\n"), ARRAY_FINITE_FLOATS, 2, 3,
+                  (double[]){1, 2.5, -0.03, 4, 0.5, 6});
+}
+END_TEST
+
+START_TEST(csv_comments_crlf_spaces_and_blank_end_are_skipped) {
+    expect_values(csv("\xef\xbb\xbf# q; of head 0\r\n 1,\t2 \r\n  # more\r\n3,4\r\n\r\n \n"),
+                  ARRAY_FINITE_FLOATS, 2, 2, (double[]){1, 2, 3, 4});
+}
+END_TEST
+
+START_TEST(csv_needs_no_newline_at_its_end) {
+    expect_values(csv("1\n2"), ARRAY_FINITE_FLOATS, 2, 1, (double[]){1, 2});
+}
+END_TEST
+
+START_TEST(csv_nonfinite_words_pass_when_allowed) {
+    expect_values(csv("-inf,Infinity\n"), ARRAY_ALLOW_NONFINITE, 1, 2,
+                  (double[]){-(double)INFINITY, (double)INFINITY});
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *message;
+} bad_csv[] = {
+    {"# nothing\n\n", "no rows; expected numbers"},
+    {"1,2\n3,4,5\n", "row 2 (line 2) has 3 columns, row 1 has 2; expected rows of one length (a "
+                     "decimal comma adds a column)"},
+    {"#\n1,2\n3\n", "row 2 (line 3) has 1 columns, row 1 has 2; expected rows of one length (a "
+                    "decimal comma adds a column)"},
+    {"1,2\n\n3,4\n", "line 2 is blank; expected rows without a gap"},
+    {"1,2\n3,four\n", "row 2 (line 2), column 2: found 'four'; expected a decimal number"},
+    {"a\tb\n", "row 1 (line 1), column 1: found 'a?b'; expected ',' between numbers and '.' for "
+               "decimals"},
+    {"1,2,\n", "row 1 (line 1), column 3: found ''; expected a decimal number"},
+    {"1;2\n", "row 1 (line 1): ';' between numbers; expected ',' between numbers and '.' for "
+              "decimals"},
+    {"1,5;2,5\n", "row 1 (line 1): ';' between numbers and decimal commas; expected ',' between "
+                  "numbers and '.' for decimals"},
+    {"1,5 2,5\n", "row 1 (line 1), column 2: found '5 2'; expected ',' between numbers and '.' for "
+                  "decimals"},
+    {"\"1,5\",\"2,5\"\n", "row 1 (line 1), column 1: found '\"1'; expected ',' between numbers and "
+                          "'.' for decimals"},
+    {"1,nan\n", "row 1 (line 1), column 2: found 'nan'; attention needs finite numbers"},
+    {"1,-INF\n", "row 1 (line 1), column 2: found '-INF'; attention needs finite numbers"},
+    {"0x10\n", "row 1 (line 1), column 1: found '0x10'; expected a decimal number"},
+    {"1e\n", "row 1 (line 1), column 1: found '1e'; expected a decimal number"},
+    {"1e999\n", "row 1 (line 1), column 1: found '1e999'; expected a number within the range of a "
+                "double"},
+    {"12345678901234567890123456789012345678x\n",
+     "row 1 (line 1), column 1: found '1234567890123456789012345678...'; expected a decimal "
+     "number"},
+};
+
+START_TEST(bad_csv_is_refused_with_its_place) {
+    expect_refusal(csv(bad_csv[_i].text), ARRAY_FINITE_FLOATS, bad_csv[_i].message);
+}
+END_TEST
+
+START_TEST(csv_hex_and_overflow_are_refused_even_where_inf_passes) {
+    expect_refusal(csv("0x10\n"), ARRAY_ALLOW_NONFINITE,
+                   "row 1 (line 1), column 1: found '0x10'; expected a decimal number");
+    expect_refusal(csv("-1e999\n"), ARRAY_ALLOW_NONFINITE,
+                   "row 1 (line 1), column 1: found '-1e999'; expected a number within the range "
+                   "of a double");
+}
+END_TEST
+
+START_TEST(directory_is_refused_with_its_name) {
+    struct array_file array;
+    ck_assert(!tensor_file_read("/", EVERYTHING, &array, error, sizeof error));
+    ck_assert_str_eq(error, "/: a directory; expected a .npy or CSV file");
+}
+END_TEST
+
+START_TEST(device_is_refused) {
+    struct array_file array;
+    ck_assert(!tensor_file_read("/dev/null", EVERYTHING, &array, error, sizeof error));
+    ck_assert_str_eq(error, "/dev/null: not a regular file; expected a .npy or CSV file");
+}
+END_TEST
+
+START_TEST(missing_file_is_refused_with_its_name) {
+    struct array_file array;
+    ck_assert(!tensor_file_read("/no/such.npy", EVERYTHING, &array, error, sizeof error));
+    ck_assert_str_eq(error, "/no/such.npy: No such file or directory");
+}
+END_TEST
+
+/* Each writer test has a folder of its own, so that it can count the files that are left. */
+static void make_folder(void) {
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.npy", folder);
+}
+
+static void remove_folder(void) {
+    remove(path);
+    ck_assert_msg(rmdir(folder) == 0, "a temporary file was left in %s", folder);
+}
+
+static void write_or_fail(int ndim, const ptrdiff_t *dim, const double *data) {
+    ck_assert_msg(npy_write(path, ndim, dim, data, error, sizeof error), "%s", error);
+}
+
+START_TEST(written_file_has_the_bytes_of_the_format) {
+    static const unsigned char data[16] = {0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0};
+    static const char text[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }";
+    unsigned char expected[144], found[200];
+    memset(expected, ' ', sizeof expected);
+    memcpy(expected, "\x93NUMPY\1\0\x76\0", 10);
+    memcpy(expected + 10, text, sizeof text - 1);
+    expected[127] = '\n';
+    memcpy(expected + 128, data, 16);
+    write_or_fail(2, (ptrdiff_t[]){1, 2}, (double[]){1.5, -2});
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(found, 1, sizeof found, file), sizeof expected);
+    fclose(file);
+    ck_assert_mem_eq(found, expected, sizeof expected);
+}
+END_TEST
+
+START_TEST(written_array_is_read_back_bit_by_bit) {
+    struct array_file array;
+    const double data[] = {0.1, -0.0, 5e-324, 1.7976931348623157e308, (double)INFINITY, -3};
+    write_or_fail(3, (ptrdiff_t[]){1, 3, 2}, data);
+    ck_assert(tensor_file_read(path, ARRAY_ALLOW_NONFINITE, &array, error, sizeof error));
+    ck_assert_mem_eq(array.data, data, sizeof data);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(writing_replaces_an_older_file) {
+    struct array_file array;
+    write_or_fail(2, (ptrdiff_t[]){2, 2}, (double[]){1, 2, 3, 4});
+    write_or_fail(2, (ptrdiff_t[]){1, 1}, (double[]){5});
+    ck_assert(tensor_file_read(path, ARRAY_FINITE_FLOATS, &array, error, sizeof error));
+    ck_assert_double_eq(array.data[0], 5);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(failed_writing_leaves_the_older_file_and_no_other) {
+    struct array_file array;
+    struct rlimit before;
+    write_or_fail(2, (ptrdiff_t[]){1, 1}, (double[]){5});
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN); /* so that a write fails as it does on a full disk */
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){64, before.rlim_max});
+    bool written = npy_write(path, 2, (ptrdiff_t[]){1, 1}, (double[]){6}, error, sizeof error);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+    ck_assert(!written);
+    ck_assert_ptr_nonnull(strstr(error, "a.npy: not written: "));
+    ck_assert(tensor_file_read(path, ARRAY_FINITE_FLOATS, &array, error, sizeof error));
+    ck_assert_double_eq(array.data[0], 5);
+    array_file_free(&array);
+}
+END_TEST
+
+START_TEST(writing_over_a_directory_or_device_is_refused) {
+    const ptrdiff_t dim[] = {1, 1};
+    ck_assert(!npy_write("/dev/null", 2, dim, (double[]){1}, error, sizeof error));
+    ck_assert_str_eq(error, "/dev/null: not written; expected a regular file");
+    ck_assert(!npy_write(folder, 2, dim, (double[]){1}, error, sizeof error));
+}
+END_TEST
+
+START_TEST(writing_into_a_missing_folder_is_refused) {
+    const ptrdiff_t dim[] = {1, 1};
+    ck_assert(!npy_write("/no/such/a.npy", 2, dim, (double[]){1}, error, sizeof error));
+    ck_assert_str_eq(error, "/no/such/a.npy: not written: No such file or directory");
+}
+END_TEST
+
+START_TEST(writing_an_empty_or_overflowing_shape_is_refused) {
+    const ptrdiff_t empty[] = {2, 0}, huge[] = {PTRDIFF_MAX, PTRDIFF_MAX};
+    ck_assert(!npy_write(path, 2, empty, NULL, error, sizeof error));
+    ck_assert(!npy_write(path, 2, huge, NULL, error, sizeof error));
+    ck_assert(!npy_write(path, 0, empty, NULL, error, sizeof error));
+    ck_assert(!npy_write(path, 5, empty, NULL, error, sizeof error));
+}
+END_TEST
+
+START_TEST(numpy_reads_what_is_written_and_would_write_the_same_bytes) {
+    static const ptrdiff_t shape[4][4] = {{24}, {24, 1}, {1, 4, 6}, {2, 3, 1, 4}};
+    static const char program[] = "import io, sys, numpy as np\n"
+                                  "raw = open(sys.argv[1], 'rb').read()\n"
+                                  "array = np.load(io.BytesIO(raw))\n"
+                                  "again = io.BytesIO()\n"
+                                  "np.save(again, array)\n"
+                                  "assert again.getvalue() == raw\n"
+                                  "assert array.shape == tuple(int(n) for n in sys.argv[2:])\n"
+                                  "assert (array.ravel() == np.arange(24) / 3).all()\n";
+    double data[24];
+    for (int i = 0; i < 24; i++) data[i] = i / 3.0;
+    if (system("${PYTHON:-python3} -c 'import numpy' 2>/dev/null") != 0) {
+        puts("skipped: NumPy reads what is written (python3, or $PYTHON, has no NumPy)");
+        return;
+    }
+    for (int ndim = 1; ndim <= 4; ndim++) {
+        char command[1024];
+        int used =
+            snprintf(command, sizeof command, "${PYTHON:-python3} -c \"%s\" %s", program, path);
+        for (int i = 0; i < ndim; i++)
+            used +=
+                snprintf(command + used, sizeof command - (size_t)used, " %td", shape[ndim - 1][i]);
+        write_or_fail(ndim, shape[ndim - 1], data);
+        ck_assert_int_eq(system(command), 0);
+    }
+}
+END_TEST
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static TCase *reader_case(void) {
+    TCase *tests = tcase_create("npy reader");
+    tcase_add_test(tests, every_size_order_layout_and_rank_of_floats_is_read);
+    tcase_add_test(tests, format_versions_2_and_3_are_read);
+    tcase_add_test(tests, halves_of_every_exponent_are_widened_as_numpy_widens_them);
+    tcase_add_test(tests, each_of_the_65536_halves_has_the_value_of_its_formula);
+    tcase_add_test(tests, integers_of_every_size_are_read_as_masks);
+    tcase_add_test(tests, booleans_are_read_as_0_and_1);
+    tcase_add_test(tests, key_lengths_may_have_one_dimension);
+    tcase_add_test(tests, header_keys_spaces_quotes_and_commas_are_free_as_in_python);
+    return tests;
+}
+
+static TCase *bad_file_case(void) {
+    TCase *tests = tcase_create("bad npy");
+    tcase_add_loop_test(tests, malformed_header_is_refused_where_it_goes_wrong, 0,
+                        LENGTH(bad_header));
+    tcase_add_loop_test(tests, dtype_that_is_no_float_is_refused_by_name, 0, LENGTH(bad_dtype));
+    tcase_add_test(tests, structured_dtype_is_refused);
+    tcase_add_test(tests, complex_is_refused_as_a_mask_too);
+    tcase_add_loop_test(tests, shape_that_the_file_cannot_hold_is_refused, 0, LENGTH(bad_shape));
+    tcase_add_test(tests, every_proper_prefix_of_a_good_file_is_refused);
+    tcase_add_test(tests, unknown_format_version_is_refused);
+    tcase_add_test(tests, header_longer_than_the_file_is_refused);
+    tcase_add_test(tests, wrong_magic_is_refused);
+    tcase_add_test(tests, binary_that_is_no_npy_is_refused);
+    tcase_add_test(tests, zip_archive_is_named);
+    tcase_add_test(tests, empty_file_is_refused);
+    tcase_add_test(tests, nan_is_refused_at_its_position_in_the_array);
+    tcase_add_test(tests, infinity_is_refused_with_its_sign);
+    tcase_add_test(tests, infinity_passes_when_allowed);
+    tcase_add_test(tests, integer_that_a_double_rounds_is_refused);
+    tcase_add_test(tests, directory_is_refused_with_its_name);
+    tcase_add_test(tests, device_is_refused);
+    tcase_add_test(tests, missing_file_is_refused_with_its_name);
+    return tests;
+}
+
+static TCase *csv_case(void) {
+    TCase *tests = tcase_create("csv");
+    tcase_add_test(tests, csv_is_read_as_one_matrix);
+    tcase_add_test(tests, csv_comments_crlf_spaces_and_blank_end_are_skipped);
+    tcase_add_test(tests, csv_needs_no_newline_at_its_end);
+    tcase_add_test(tests, csv_nonfinite_words_pass_when_allowed);
+    tcase_add_loop_test(tests, bad_csv_is_refused_with_its_place, 0, LENGTH(bad_csv));
+    tcase_add_test(tests, csv_hex_and_overflow_are_refused_even_where_inf_passes);
+    return tests;
+}
+
+static TCase *writer_case(void) {
+    TCase *tests = tcase_create("npy writer");
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
+    tcase_set_timeout(tests, 60); /* starting NumPy is slow on a busy machine */
+    tcase_add_test(tests, written_file_has_the_bytes_of_the_format);
+    tcase_add_test(tests, written_array_is_read_back_bit_by_bit);
+    tcase_add_test(tests, writing_replaces_an_older_file);
+    tcase_add_test(tests, failed_writing_leaves_the_older_file_and_no_other);
+    tcase_add_test(tests, writing_over_a_directory_or_device_is_refused);
+    tcase_add_test(tests, writing_into_a_missing_folder_is_refused);
+    tcase_add_test(tests, writing_an_empty_or_overflowing_shape_is_refused);
+    tcase_add_test(tests, numpy_reads_what_is_written_and_would_write_the_same_bytes);
+    return tests;
+}
+
+Suite *npy_suite(void) {
+    Suite *suite = suite_create("npy");
+    suite_add_tcase(suite, reader_case());
+    suite_add_tcase(suite, bad_file_case());
+    suite_add_tcase(suite, csv_case());
+    suite_add_tcase(suite, writer_case());
+    return suite;
+}

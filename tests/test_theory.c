@@ -1,0 +1,581 @@
+/* The exact curves are the yardstick every measured curve is held against, so they are themselves
+ * checked four ways: against tabulated quadrature and Monte Carlo values from an independent
+ * program, against closed forms, against their own limits, and against halved steps. */
+#include "../experiments/theory.h"
+
+#include "suites.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef TEST_GOLDEN_DIR
+#define TEST_GOLDEN_DIR "tests/golden"
+#endif
+
+static const double PI = 3.14159265358979323846;
+
+/* ---- golden tables ---- */
+
+enum { MAX_ROWS = 64, MAX_COLUMNS = 48, CELL = 40 };
+
+struct table {
+    int rows, columns;
+    char name[MAX_COLUMNS][CELL];
+    char cell[MAX_ROWS][MAX_COLUMNS][CELL];
+};
+
+/* Splits at every comma; empty fields, which strtok would swallow, stay empty. */
+static int split(char *line, char field[MAX_COLUMNS][CELL]) {
+    int count = 0;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *next = line; next && count < MAX_COLUMNS; count++) {
+        char *start = next;
+        next = strchr(start, ',');
+        if (next) *next++ = '\0';
+        size_t length = strlen(start);
+        ck_assert_uint_lt(length, CELL);
+        memcpy(field[count], start, length + 1);
+    }
+    return count;
+}
+
+static void read_table(const char *path, struct table *t) {
+    static char line[4096];
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "cannot open %s", path);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    t->columns = split(line, t->name);
+    for (t->rows = 0; t->rows < MAX_ROWS && fgets(line, sizeof line, file); t->rows++) {
+        ck_assert_int_eq(split(line, t->cell[t->rows]), t->columns);
+    }
+    fclose(file);
+    ck_assert_int_eq(t->rows, 50);
+}
+
+static const char *text(const struct table *t, int row, const char *name) {
+    int column = 0;
+    while (column < t->columns && strcmp(t->name[column], name) != 0) column++;
+    ck_assert_msg(column < t->columns, "no column %s", name);
+    return t->cell[row][column];
+}
+
+static double number(const struct table *t, int row, const char *name) {
+    const char *cell = text(t, row, name);
+    ck_assert_msg(*cell != '\0', "empty cell in column %s", name);
+    return strtod(cell, NULL);
+}
+
+static struct table theory, limits;
+
+static void read_golden(void) {
+    read_table(TEST_GOLDEN_DIR "/softmax_theory.csv", &theory);
+    read_table(TEST_GOLDEN_DIR "/softmax_limits.csv", &limits);
+}
+
+/* ---- comparing ---- */
+
+static void assert_close(double value, double expected, double tolerance, const char *what) {
+    ck_assert_msg(fabs(value - expected) <= tolerance, "%s: %.15g, expected %.15g within %.2g",
+                  what, value, expected, tolerance);
+}
+
+static void assert_moments_close(const struct theory_moments *a, const struct theory_moments *b,
+                                 double tolerance, double max_weight_tolerance) {
+    assert_close(a->sum_w2, b->sum_w2, tolerance, "sum_w2");
+    assert_close(a->sum_w3, b->sum_w3, tolerance, "sum_w3");
+    assert_close(a->sum_w4, b->sum_w4, tolerance, "sum_w4");
+    assert_close(a->sum_w2_squared, b->sum_w2_squared, tolerance, "sum_w2_squared");
+    assert_close(a->one_minus_sum_w2, b->one_minus_sum_w2, tolerance, "one_minus_sum_w2");
+    assert_close(a->jacobian_fro2, b->jacobian_fro2, tolerance, "jacobian_fro2");
+    assert_close(a->entropy, b->entropy, tolerance, "entropy");
+    assert_close(a->max_weight, b->max_weight, max_weight_tolerance, "max_weight");
+}
+
+static void moments_of_theory_row(int row, struct theory_moments *m) {
+    theory_iid((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")), m);
+}
+
+/* ---- two keys, by a different road ---- */
+
+/* For n = 2 the weights are w and 1 - w with w = 1 / (1 + exp(-x)), x the score difference. */
+static void add_two_keys(double weight, double x, struct theory_moments *sum) {
+    double e = exp(-fabs(x)), w = 1 / (1 + e), v = e / (1 + e), square = w * w + v * v;
+    sum->sum_w2 += weight * square;
+    sum->sum_w3 += weight * (w * w * w + v * v * v);
+    sum->sum_w4 += weight * (w * w * w * w + v * v * v * v);
+    sum->sum_w2_squared += weight * square * square;
+    sum->one_minus_sum_w2 += weight * 2 * w * v;
+    sum->jacobian_fro2 += weight * 4 * w * w * v * v;
+    sum->entropy += weight * (log1p(e) + v * fabs(x));
+    sum->max_weight += weight * w;
+}
+
+/* x ~ N(0, 2 sigma^2) by the trapezoid rule on z > 0; `mass` is the weight of this sigma. All but
+ * max_weight are even in x, where the rule is exact to rounding at this step; max_weight has a kink
+ * at 0, whose leading error h^2/12 f'(0) is added. What remains of it is (h sigma)^4 / 720 < 1e-11.
+ */
+static void add_two_keys_normal(double mass, double sigma, struct theory_moments *sum) {
+    double h = 0.01 / (1 + sigma), density = 2 * mass / sqrt(2 * PI);
+    for (int i = 0; i * h < 8.0; i++) {
+        double z = i * h, weight = h * density * exp(-z * z / 2) * (i == 0 ? 0.5 : 1.0);
+        add_two_keys(weight, sqrt(2.0) * sigma * z, sum);
+    }
+    sum->max_weight += h * h / 12 * density * sqrt(2.0) * sigma / 4;
+}
+
+/* |q| = e^v, v stepped evenly: unlike the substitution of the module, and slow. */
+static void two_keys_over_chi(int d_k, double scale, struct theory_moments *sum) {
+    double step = 0.5 / sqrt(d_k + 40.0), mass = 0.0;
+    struct theory_moments total = {0};
+    *sum = total;
+    for (double v = -26.0 / d_k; v < 3.5; v += step) {
+        double log_weight = d_k * v - exp(2 * v) / 2 - d_k * (log(d_k) - 1) / 2;
+        if (log_weight < -30.0) continue;
+        add_two_keys_normal(exp(log_weight), fabs(scale) * exp(v), &total);
+        mass += exp(log_weight);
+    }
+    sum->sum_w2 = total.sum_w2 / mass;
+    sum->sum_w3 = total.sum_w3 / mass;
+    sum->sum_w4 = total.sum_w4 / mass;
+    sum->sum_w2_squared = total.sum_w2_squared / mass;
+    sum->one_minus_sum_w2 = total.one_minus_sum_w2 / mass;
+    sum->jacobian_fro2 = total.jacobian_fro2 / mass;
+    sum->entropy = total.entropy / mass;
+    sum->max_weight = total.max_weight / mass;
+}
+
+/* ---- independent normal scores ---- */
+
+START_TEST(moments_agree_with_tabulated_quadrature) {
+    /* the table has 12 digits of integrals good to 1e-13 (maximum: 1e-8 by its own account) */
+    const double exact = 1e-10, exact_max = 1e-8;
+    for (int row = 0; row < theory.rows; row++) {
+        struct theory_moments m, golden;
+        moments_of_theory_row(row, &m);
+        golden.sum_w2 = number(&theory, row, "sum_w2_quad");
+        golden.sum_w3 = number(&theory, row, "sum_w3_quad");
+        golden.sum_w4 = number(&theory, row, "sum_w4_quad");
+        golden.sum_w2_squared = number(&theory, row, "sum_w2_squared_quad");
+        golden.one_minus_sum_w2 = number(&theory, row, "one_minus_sum_w2_quad");
+        golden.jacobian_fro2 = number(&theory, row, "jac_fro2_quad");
+        golden.entropy = number(&theory, row, "entropy_quad");
+        golden.max_weight = number(&theory, row, "max_w_quad");
+        assert_moments_close(&m, &golden, exact, exact_max);
+    }
+}
+END_TEST
+
+START_TEST(moments_agree_with_monte_carlo) {
+    /* 200 comparisons of normal deviates: one beyond 4.5 has probability 0.0014 */
+    const double z_limit = 4.5;
+    for (int row = 0; row < theory.rows; row++) {
+        struct theory_moments m;
+        moments_of_theory_row(row, &m);
+        assert_close(m.sum_w2, number(&theory, row, "sum_w2_mc"),
+                     z_limit * number(&theory, row, "sum_w2_se"), "sum_w2");
+        assert_close(m.max_weight, number(&theory, row, "max_w_mc"),
+                     z_limit * number(&theory, row, "max_w_se"), "max_weight");
+        assert_close(m.entropy, number(&theory, row, "entropy_mc"),
+                     z_limit * number(&theory, row, "entropy_se"), "entropy");
+        assert_close(m.jacobian_fro2, number(&theory, row, "jac_fro2_mc"),
+                     z_limit * number(&theory, row, "jac_fro2_se"), "jacobian_fro2");
+    }
+}
+END_TEST
+
+START_TEST(a_single_key_has_all_the_weight) {
+    const struct theory_moments one = {1, 1, 1, 1, 0, 0, 0, 1};
+    struct theory_moments m;
+    theory_iid(1, 3.0, &m);
+    /* a closed form without rounding: exact */
+    assert_moments_close(&m, &one, 0.0, 0.0);
+}
+END_TEST
+
+static const int key_counts[] = {2, 3, 16, 256, 4096};
+enum { KEY_COUNTS = sizeof key_counts / sizeof key_counts[0] };
+
+START_TEST(equal_scores_give_equal_weights) {
+    for (int i = 0; i < KEY_COUNTS; i++) {
+        double n = key_counts[i];
+        struct theory_moments m;
+        const struct theory_moments uniform = {1 / n,       1 / (n * n), 1 / (n * n * n),
+                                               1 / (n * n), (n - 1) / n, (n - 1) / (n * n),
+                                               log(n),      1 / n};
+        theory_iid(key_counts[i], 0.0, &m);
+        /* a few roundings of numbers up to ln 4096 = 8.3 */
+        assert_moments_close(&m, &uniform, 1e-14, 1e-14);
+    }
+}
+END_TEST
+
+START_TEST(tiny_sigma_joins_the_uniform_limit) {
+    for (int i = 0; i < KEY_COUNTS; i++) {
+        struct theory_moments zero, tiny;
+        theory_iid(key_counts[i], 0.0, &zero);
+        theory_iid(key_counts[i], 1e-12, &tiny);
+        /* the true difference is below sigma; what is seen is the integration error, 1e-9 allowed,
+         * and a tenth of it kept */
+        assert_moments_close(&tiny, &zero, 1e-10, 1e-10);
+    }
+}
+END_TEST
+
+START_TEST(two_keys_agree_with_the_logistic_closed_form) {
+    const double sigmas[] = {0.001, 0.05, 0.5, 1, 2, 8, 64};
+    for (int i = 0; i < 7; i++) {
+        struct theory_moments m, logistic = {0};
+        theory_iid(2, sigmas[i], &m);
+        add_two_keys_normal(1.0, sigmas[i], &logistic);
+        /* a tenth of the bound of theory.h; the maximum adds the 1e-11 of the reference */
+        assert_moments_close(&m, &logistic, 1e-10, 1e-10);
+    }
+}
+END_TEST
+
+START_TEST(halving_the_steps_changes_nothing) {
+    const double sigmas[] = {1e-3, 0.3, 1.5, 4, 64};
+    for (int i = 0; i < KEY_COUNTS; i++) {
+        for (int j = 0; j < 5; j++) {
+            struct theory_moments coarse, fine;
+            theory_iid(key_counts[i], sigmas[j], &coarse);
+            theory_iid_refined(key_counts[i], sigmas[j], 2.0, &fine);
+            /* discretisation may take a tenth of the bound of theory.h */
+            assert_moments_close(&coarse, &fine, 1e-10, 1e-10);
+        }
+    }
+}
+END_TEST
+
+START_TEST(weights_sum_to_one) {
+    /* E (sum w)^2 = 1 joins two separate integrals, so it sees range cut-offs that halved steps
+     * share. Powers to n amplify rounding n-fold: 4096 * 2e-16 and some */
+    const double sigmas[] = {1e-3, 0.3, 1, 3, 9, 27, 64};
+    for (int i = 0; i < KEY_COUNTS; i++) {
+        for (int j = 0; j < 7; j++) {
+            struct theory_moments m;
+            theory_iid(key_counts[i], sigmas[j], &m);
+            assert_close(m.sum_w2 + m.one_minus_sum_w2, 1.0, 2e-11, "(sum w)^2");
+        }
+    }
+}
+END_TEST
+
+START_TEST(only_the_size_of_sigma_matters) {
+    struct theory_moments plus, minus;
+    theory_iid(7, 1.3, &plus);
+    theory_iid(7, -1.3, &minus);
+    /* the same arithmetic: exact */
+    assert_moments_close(&minus, &plus, 0.0, 0.0);
+}
+END_TEST
+
+START_TEST(participation_matches_published_digits) {
+    const struct {
+        int n;
+        double sigma, participation, half_last_digit;
+    } cases[] = {{10, 1, 0.1947, 5e-5},
+                 {64, 1, 0.03880, 5e-6},
+                 {64, sqrt(2 * log(64)), 0.3083, 5e-5},
+                 {1024, 1, 0.002635, 5e-7}};
+    for (int i = 0; i < 4; i++) {
+        struct theory_moments m;
+        theory_iid(cases[i].n, cases[i].sigma, &m);
+        assert_close(m.sum_w2, cases[i].participation, cases[i].half_last_digit, "sum_w2");
+    }
+}
+END_TEST
+
+/* ---- averages over queries ---- */
+
+START_TEST(query_average_of_two_keys_agrees_with_a_plain_double_sum) {
+    const int widths[] = {1, 2, 3, 8, 64};
+    for (int i = 0; i < 5; i++) {
+        double scales[] = {1.0, 1 / sqrt(widths[i])};
+        for (int j = 0; j < 2; j++) {
+            struct theory_moments m, plain;
+            theory_qk(2, widths[i], scales[j], &m);
+            two_keys_over_chi(widths[i], scales[j], &plain);
+            /* the plain sum leaves out 1e-11 of the chi distribution at d_k = 1 */
+            assert_moments_close(&m, &plain, 1e-10, 1e-10);
+        }
+    }
+}
+END_TEST
+
+START_TEST(query_average_agrees_with_tabulated_values) {
+    int rows = 0;
+    for (int row = 0; row < limits.rows; row++) {
+        const char *kind = text(&limits, row, "kind");
+        if (strncmp(kind, "real_", 5) != 0) continue;
+        int d_k = (int)number(&limits, row, "d_k");
+        double scale = strcmp(kind, "real_scaled") == 0 ? 1 / sqrt(d_k) : 1.0;
+        struct theory_moments m;
+        theory_qk((int)number(&limits, row, "n"), d_k, scale, &m);
+        /* the moments' 1e-10, but at d_k = 1 the table itself is 2.7e-10 off: two other ways to
+         * step over |q| both give an entropy of 2.434983136 where it has 2.43498313577 */
+        double tolerance = d_k == 1 ? 1e-9 : 1e-10;
+        assert_close(m.sum_w2, number(&limits, row, "a"), tolerance, "sum_w2");
+        assert_close(m.jacobian_fro2, number(&limits, row, "b"), tolerance, "jacobian_fro2");
+        assert_close(m.entropy, number(&limits, row, "c"), tolerance, "entropy");
+        rows++;
+    }
+    ck_assert_int_eq(rows, 12);
+}
+END_TEST
+
+START_TEST(halving_the_steps_over_queries_changes_nothing) {
+    const int widths[] = {1, 2, 16, 512, 65536};
+    for (int i = 0; i < 5; i++) {
+        double scale = widths[i] > 512 ? 1 / sqrt(widths[i]) : 1.0;
+        struct theory_moments coarse, fine;
+        theory_qk(16, widths[i], scale, &coarse);
+        theory_qk_refined(16, widths[i], scale, 2.0, &fine);
+        /* discretisation may take a tenth of the bound of theory.h */
+        assert_moments_close(&coarse, &fine, 1e-10, 1e-10);
+    }
+}
+END_TEST
+
+START_TEST(wide_queries_have_nearly_one_norm) {
+    const int d_k = 65536;
+    struct theory_moments averaged, fixed;
+    theory_qk(16, d_k, 1 / sqrt(d_k), &averaged);
+    theory_iid(16, 1.0, &fixed);
+    /* |q|/sqrt(d_k) has variance 1/(2 d_k) and bias -1/(4 d_k); derivatives in sigma are of order 1
+     */
+    assert_moments_close(&averaged, &fixed, 1.0 / d_k, 1.0 / d_k);
+}
+END_TEST
+
+START_TEST(queries_of_scale_zero_attend_uniformly) {
+    struct theory_moments averaged, uniform;
+    theory_qk(16, 4, 0.0, &averaged);
+    theory_iid(16, 0.0, &uniform);
+    /* a weighted mean of equal numbers: rounding only */
+    assert_moments_close(&averaged, &uniform, 1e-14, 1e-14);
+}
+END_TEST
+
+/* ---- gaps and limits ---- */
+
+START_TEST(gap_constants_have_their_closed_forms) {
+    /* theory.h promises 1e-12 and 1e-11 relative */
+    assert_close(theory_gap_density(2), 1 / sqrt(PI), 1e-12, "c(2)");
+    assert_close(theory_gap_density(3), 1.5 / sqrt(PI), 1e-12, "c(3)");
+    /* the gap of two is |N(0, 2)|: sqrt(2) times the normal's upper quartile */
+    assert_close(theory_median_gap(2), sqrt(2.0) * 0.67448975019608174, 1e-11, "m(2)");
+}
+END_TEST
+
+START_TEST(gap_constants_agree_with_the_table) {
+    for (int row = 0; row < theory.rows; row++) {
+        int n = (int)number(&theory, row, "n");
+        /* 12 printed digits; medians were tabulated to a relative 1e-7 */
+        assert_close(theory_gap_density(n), number(&theory, row, "c_n"), 1e-11, "c(n)");
+        assert_close(theory_median_gap(n), number(&theory, row, "median_gap"), 1e-7, "m(n)");
+    }
+}
+END_TEST
+
+START_TEST(one_key_has_no_gap) {
+    ck_assert(theory_gap_density(1) == 0.0);
+    ck_assert(isinf(theory_median_gap(1)));
+}
+END_TEST
+
+START_TEST(power_laws_agree_with_the_table) {
+    for (int row = 0; row < theory.rows; row++) {
+        struct theory_power_law law;
+        theory_power_law((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")),
+                         &law);
+        /* 12 printed digits of numbers up to 4.7 */
+        const double printed = 1e-11;
+        assert_close(law.one_minus_sum_w2, number(&theory, row, "powerlaw_one_minus_sum_w2"),
+                     printed, "one_minus_sum_w2");
+        assert_close(law.jacobian_fro, number(&theory, row, "powerlaw_jac_fro"), printed,
+                     "jacobian_fro");
+        assert_close(law.jacobian_fro2, number(&theory, row, "powerlaw_jac_fro2"), printed,
+                     "jacobian_fro2");
+        assert_close(law.entropy, number(&theory, row, "powerlaw_entropy"), printed, "entropy");
+        assert_close(law.one_minus_max, number(&theory, row, "powerlaw_one_minus_max"), printed,
+                     "one_minus_max");
+    }
+}
+END_TEST
+
+START_TEST(large_sigma_values_agree_with_the_table) {
+    int rows = 0;
+    for (int row = 0; row < limits.rows; row++) {
+        if (strcmp(text(&limits, row, "kind"), "powerlaw") != 0) continue;
+        double sigma = sqrt(number(&limits, row, "sigma2"));
+        if (sigma > 64) continue;
+        struct theory_moments m;
+        theory_iid((int)number(&limits, row, "n"), sigma, &m);
+        /* the 1e-10 of the moments, times 3 sigma */
+        assert_close(sigma * m.one_minus_sum_w2, number(&limits, row, "a"), 1e-8, "c");
+        assert_close(3 * sigma * m.jacobian_fro2, number(&limits, row, "b"), 1e-8, "c");
+        rows++;
+    }
+    ck_assert_int_eq(rows, 10);
+}
+END_TEST
+
+START_TEST(participation_reaches_its_power_law_quadratically) {
+    struct theory_moments near, far;
+    struct theory_power_law near_law, far_law;
+    theory_iid(16, 32, &near);
+    theory_iid(16, 64, &far);
+    theory_power_law(16, 32, &near_law);
+    theory_power_law(16, 64, &far_law);
+    double near_gap = near.one_minus_sum_w2 / near_law.one_minus_sum_w2 - 1;
+    double far_gap = far.one_minus_sum_w2 / far_law.one_minus_sum_w2 - 1;
+    /* the first correction is of relative order 1/sigma^2; the next shows as 5 % of the ratio */
+    assert_close(near_gap / far_gap, 4.0, 0.2, "ratio of deviations");
+    assert_close(far_gap, 0.0, 1e-3, "deviation at sigma 64");
+}
+END_TEST
+
+START_TEST(other_means_reach_their_power_laws_linearly) {
+    struct theory_moments near, far;
+    struct theory_power_law near_law, far_law;
+    theory_iid(16, 32, &near);
+    theory_iid(16, 64, &far);
+    theory_power_law(16, 32, &near_law);
+    theory_power_law(16, 64, &far_law);
+    /* corrections of relative order 1/sigma halve when sigma doubles, to a few percent here */
+    const double slack = 0.15;
+    assert_close((near.jacobian_fro2 / near_law.jacobian_fro2 - 1) /
+                     (far.jacobian_fro2 / far_law.jacobian_fro2 - 1),
+                 2.0, slack, "jacobian_fro2");
+    assert_close((near.entropy / near_law.entropy - 1) / (far.entropy / far_law.entropy - 1), 2.0,
+                 slack, "entropy");
+    assert_close(((1 - near.max_weight) / near_law.one_minus_max - 1) /
+                     ((1 - far.max_weight) / far_law.one_minus_max - 1),
+                 2.0, slack, "one_minus_max");
+}
+END_TEST
+
+START_TEST(median_weight_decays_at_the_tabulated_rate) {
+    for (int row = 0; row < theory.rows; row++) {
+        if (number(&theory, row, "n") > 2 || number(&theory, row, "sigma2") < 16) continue;
+        double median = number(&theory, row, "one_minus_max_median_exact");
+        struct theory_power_law law;
+        theory_power_law(2, sqrt(number(&theory, row, "sigma2")), &law);
+        /* two keys: 1 - max w = 1 / (1 + e^(sigma gap)), so the odds are exactly exponential;
+         * the medians were tabulated to a relative 1e-7 */
+        assert_close(log(median / (1 - median)), law.median_exponent, 2e-7, "log odds");
+    }
+}
+END_TEST
+
+START_TEST(many_key_limits_agree_with_the_table) {
+    for (int row = 0; row < theory.rows; row++) {
+        struct theory_rem rem;
+        theory_rem((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")), &rem);
+        double entropy = number(&theory, row, "rem_entropy");
+        /* 12 printed digits; near beta_c the entropy diverges and digits are relative */
+        assert_close(rem.sum_w2, number(&theory, row, "rem_sum_w2"), 1e-11, "sum_w2");
+        assert_close(rem.jacobian_fro2, number(&theory, row, "rem_jac_fro2"), 1e-11, "jac");
+        assert_close(rem.entropy, entropy, 1e-11 * fmax(1.0, fabs(entropy)), "entropy");
+    }
+}
+END_TEST
+
+START_TEST(frozen_entropy_at_twice_beta_c_is_two_ln_two) {
+    struct theory_rem rem;
+    theory_rem(16, 2 * sqrt(2 * log(16)), &rem);
+    /* digamma(1/2) = -gamma - 2 ln 2; ten roundings of numbers near 2 */
+    assert_close(rem.entropy, 2 * log(2), 1e-13, "entropy");
+}
+END_TEST
+
+START_TEST(values_at_twice_beta_c_agree_with_the_table) {
+    int rows = 0;
+    for (int row = 0; row < limits.rows; row++) {
+        double n = number(&limits, row, "n");
+        if (strcmp(text(&limits, row, "kind"), "rem_half") != 0 || n > 4096) continue;
+        struct theory_moments m;
+        theory_iid((int)n, sqrt(8 * log(n)), &m);
+        /* a tenth of the bound of theory.h */
+        assert_close(m.sum_w2, number(&limits, row, "a"), 1e-10, "sum_w2");
+        assert_close(m.jacobian_fro2, number(&limits, row, "b"), 1e-10, "jacobian_fro2");
+        assert_close(m.entropy, number(&limits, row, "c"), 1e-10, "entropy");
+        rows++;
+    }
+    ck_assert_int_eq(rows, 3);
+}
+END_TEST
+
+START_TEST(exact_values_extrapolate_to_the_many_key_limit) {
+    const char *columns[] = {"a", "b", "c"};
+    struct theory_rem rem;
+    theory_rem(4096, 2 * sqrt(2 * log(4096)), &rem);
+    double limit[] = {rem.sum_w2, rem.jacobian_fro2, rem.entropy};
+    int last = 0;
+    while (number(&limits, last, "n") < 1e19) last++;
+    double x0 = log(number(&limits, last - 1, "n")), x1 = log(number(&limits, last, "n"));
+    for (int i = 0; i < 3; i++) {
+        double y0 = number(&limits, last - 1, columns[i]), y1 = number(&limits, last, columns[i]);
+        double extrapolated = (x1 * y1 - x0 * y0) / (x1 - x0);
+        /* the finite-n term is close to 1/ln n; removing it must take away three quarters of the
+         * distance still left at n = 2^64 (logarithms of ln n keep it from taking all) */
+        assert_close(extrapolated, limit[i], fabs(y1 - limit[i]) / 4, columns[i]);
+    }
+}
+END_TEST
+
+START_TEST(freezing_width_is_two_ln_n) {
+    /* published to one decimal */
+    assert_close(theory_freezing_d_k(10), 4.6, 0.05, "n = 10");
+    assert_close(theory_freezing_d_k(16), 5.5, 0.05, "n = 16");
+    assert_close(theory_freezing_d_k(64), 8.3, 0.05, "n = 64");
+    assert_close(theory_freezing_d_k(1024), 13.9, 0.05, "n = 1024");
+    ck_assert(theory_freezing_d_k(1) == 0.0);
+}
+END_TEST
+
+Suite *theory_suite(void) {
+    Suite *suite = suite_create("theory");
+    TCase *iid = tcase_create("independent normal scores");
+    tcase_add_unchecked_fixture(iid, read_golden, NULL);
+    tcase_add_test(iid, moments_agree_with_tabulated_quadrature);
+    tcase_add_test(iid, moments_agree_with_monte_carlo);
+    tcase_add_test(iid, a_single_key_has_all_the_weight);
+    tcase_add_test(iid, equal_scores_give_equal_weights);
+    tcase_add_test(iid, tiny_sigma_joins_the_uniform_limit);
+    tcase_add_test(iid, two_keys_agree_with_the_logistic_closed_form);
+    tcase_add_test(iid, halving_the_steps_changes_nothing);
+    tcase_add_test(iid, weights_sum_to_one);
+    tcase_add_test(iid, only_the_size_of_sigma_matters);
+    tcase_add_test(iid, participation_matches_published_digits);
+    suite_add_tcase(suite, iid);
+
+    TCase *queries = tcase_create("averages over queries");
+    tcase_add_unchecked_fixture(queries, read_golden, NULL);
+    tcase_add_test(queries, query_average_of_two_keys_agrees_with_a_plain_double_sum);
+    tcase_add_test(queries, query_average_agrees_with_tabulated_values);
+    tcase_add_test(queries, halving_the_steps_over_queries_changes_nothing);
+    tcase_add_test(queries, wide_queries_have_nearly_one_norm);
+    tcase_add_test(queries, queries_of_scale_zero_attend_uniformly);
+    suite_add_tcase(suite, queries);
+
+    TCase *laws = tcase_create("gaps and limits");
+    tcase_add_unchecked_fixture(laws, read_golden, NULL);
+    tcase_add_test(laws, gap_constants_have_their_closed_forms);
+    tcase_add_test(laws, gap_constants_agree_with_the_table);
+    tcase_add_test(laws, one_key_has_no_gap);
+    tcase_add_test(laws, power_laws_agree_with_the_table);
+    tcase_add_test(laws, large_sigma_values_agree_with_the_table);
+    tcase_add_test(laws, participation_reaches_its_power_law_quadratically);
+    tcase_add_test(laws, other_means_reach_their_power_laws_linearly);
+    tcase_add_test(laws, median_weight_decays_at_the_tabulated_rate);
+    tcase_add_test(laws, many_key_limits_agree_with_the_table);
+    tcase_add_test(laws, frozen_entropy_at_twice_beta_c_is_two_ln_two);
+    tcase_add_test(laws, values_at_twice_beta_c_agree_with_the_table);
+    tcase_add_test(laws, exact_values_extrapolate_to_the_many_key_limit);
+    tcase_add_test(laws, freezing_width_is_two_ln_n);
+    suite_add_tcase(suite, laws);
+    return suite;
+}
