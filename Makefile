@@ -33,11 +33,17 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(EXTRA) -c -o $@ $<
 
+# The example of checking an operation of one's own.
+example: $(BUILD)/custom_op
+
+$(BUILD)/custom_op: $(BUILD)/experiments/examples/custom_op.o $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # ---- Tests ---------------------------------------------------------------------------------------
 
 $(BUILD)/tests/%.o: EXTRA = -Isrc -Iexperiments $(shell pkg-config --cflags check 2>/dev/null) \
   -DTEST_GOLDEN_DIR='"tests/golden"' -DTEST_PROGRAM='"$(BUILD)/sqrtdk"' \
-  -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"' -DTEST_LOCALES='"$(BUILD)/locale"'
+  -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"' -DTEST_EXAMPLE='"$(BUILD)/custom_op"' -DTEST_LOCALES='"$(BUILD)/locale"'
 
 $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) $(LIBS)
@@ -47,7 +53,7 @@ $(BUILD)/locale/comma: tests/comma.locale
 	@mkdir -p $(@D)
 	-localedef -c -i tests/comma.locale $@ 2>/dev/null
 
-test: all $(BUILD)/tests/run $(BUILD)/locale/comma
+test: all example $(BUILD)/tests/run $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
@@ -81,7 +87,7 @@ coverage:
 
 # ---- Lint ----------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] tests/*.[ch] tests/fuzz/*.c)
+C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/examples/*.c tests/*.[ch] tests/fuzz/*.c)
 SH_FILES = $(filter-out %.py %.gp,$(wildcard scripts/*)) .ci/run
 
 lint:
@@ -128,6 +134,6 @@ install: all
 clean:
 	rm -rf build
 
--include $(wildcard $(BUILD)/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all test asan tsan valgrind fuzz coverage lint reproduce plots expected check-expected install clean
+.PHONY: all example test asan tsan valgrind fuzz coverage lint reproduce plots expected check-expected install clean

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gradcheck.h"
 #include "message.h"
 #include "options.h"
 #include "stall.h"
@@ -14,6 +15,7 @@ typedef struct subcommand {
 
 static const subcommand SUBCOMMANDS[] = {
     {&STALL_COMMAND, stall_main},
+    {&GRADCHECK_COMMAND, gradcheck_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };

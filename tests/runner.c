@@ -17,6 +17,7 @@ int main(void) {
     srunner_add_suite(runner, output_suite());
     srunner_add_suite(runner, model_suite());
     srunner_add_suite(runner, stall_suite());
+    srunner_add_suite(runner, gradcheck_suite());
     srunner_add_suite(runner, npy_suite());
     srunner_add_suite(runner, theory_suite());
     srunner_add_suite(runner, program_suite());

@@ -17,6 +17,7 @@ Suite *options_suite(void);
 Suite *output_suite(void);
 Suite *model_suite(void);
 Suite *stall_suite(void);
+Suite *gradcheck_suite(void);
 Suite *npy_suite(void);
 Suite *theory_suite(void);
 Suite *program_suite(void);

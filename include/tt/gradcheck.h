@@ -1,0 +1,95 @@
+/* gradcheck.h: is this backward right? A verdict with an error bar for each derivative.
+ *
+ * Most gradient checks in use are wrong in one of four ways: they compare absolute values (a
+ * flipped sign passes), take sum(out) as the loss (constant for softmax: any backward passes), call
+ * a small wrong gradient right because of an absolute tolerance, or call a right one wrong because
+ * of one fixed step. Here:
+ *
+ * Loss. f = <W, out> with W random (standard normal, seeded), or out itself where it is [1,1,1].
+ *
+ * Numeric derivative n along a coordinate (or a direction). Central differences
+ *     D(h) = <W, out(x + h) - out(x - h)> / 2h     (differences first, element by element: what the
+ *                                                   coordinate does not touch adds no rounding)
+ * at h = h_0 2^-i, i = 0 .. 20, are extrapolated to h = 0 (Richardson; Ridders 1982): each column
+ * of the tableau removes one more even power of h. Of all entries that one is taken whose error bar
+ * is least. The bar is the sum of
+ *   truncation  the larger of the entry's differences to the two it was made from, and
+ *   rounding    noise / h, where noise is MEASURED: the scatter of h D(h) over the four smallest
+ *               steps, but at least half an ulp of every output element that moved, weighted by W.
+ * Beside it stands what no difference can see: `unseen`, half an ulp of every output element,
+ * weighted by W, over h_0; an element that did not move may yet have moved by less.
+ *
+ * Rule, signed, for analytic a and numeric n, with k = 4 and rtol = 1e-6 by default:
+ *   FAIL          |a - n| > k (bar + unseen) + rtol max(|a|, |n|)
+ *   PASS          k bar <= rtol max(|a|, |n|, floor)  and  |a - n| <= k bar + rtol max(|a|, |n|),
+ *                 where something moved (n is resolved and equal); or
+ *                 a = 0 and k unseen <= floor, where no step moved one bit (n is zero and so is a)
+ *   INCONCLUSIVE  otherwise: the truth may be a, but the differences cannot tell it from others
+ * The floor is what counts as zero for this input: 1e-9 of its largest analytic gradient (where all
+ * of these are 0, of the largest of all inputs, or of 1), unless given. A wrong 0 where the truth
+ * is above the floor moves the output, so it never passes.
+ *
+ * Taylor test along a random direction d: |f(x + h d) - f(x) - h <g, d>| falls like h^2 for a right
+ * gradient and like h for a wrong one; the fitted slope is reported.
+ */
+#ifndef TT_GRADCHECK_H
+#define TT_GRADCHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tt/tape.h"
+
+/* Builds what is checked from its inputs and returns the output. Called very often: the same inputs
+ * must give the same output. */
+typedef tt_var tt_check_build(tt_tape *tape, const tt_var *input, void *context);
+
+typedef struct tt_check_options {
+    double k;     /* 0: 4 */
+    double rtol;  /* 0: 1e-6 */
+    double floor; /* what counts as zero; 0: 1e-9 of the input's largest gradient */
+    double step;  /* a fixed step instead of chosen ones; 0: chosen. Truncation is then a
+                     third of the difference to twice the step. */
+    tt_size most_coordinates; /* of an input; more are sampled by `seed`. 0: 256 */
+    int directions;           /* random ones, checked like coordinates where an input is sampled;
+                                 0: 4 */
+    uint64_t seed;
+} tt_check_options;
+
+typedef enum tt_check_verdict {
+    TT_CHECK_PASS,
+    TT_CHECK_FAIL,
+    TT_CHECK_INCONCLUSIVE
+} tt_check_verdict;
+
+/* One derivative. */
+typedef struct tt_check_point {
+    tt_size index; /* of the coordinate in the input; -1: a direction */
+    double analytic, numeric;
+    double error_bar; /* 0 where no step moved one bit of the output */
+    double unseen;
+    tt_check_verdict verdict;
+} tt_check_point;
+
+typedef struct tt_check_result {
+    tt_size checked, passed, failed, inconclusive;
+    double largest;       /* of the input's analytic gradients, absolute */
+    double floor;         /* as used */
+    tt_check_point worst; /* the one with the largest distance in units of what
+                             would fail */
+    double worst_pass;    /* largest |a - n| / largest among those that passed */
+    double taylor_slope;  /* near 2: right; near 1: wrong; NaN: the remainder is rounding only, the
+                             loss is linear along the direction */
+} tt_check_result;
+
+/* Checks the gradient with respect to each of inputs[0..count-1] (count <= TT_MAX_INPUTS), which
+ * are changed during the call and restored. results[0..count-1] is filled. Returns NULL, or a line
+ * that says what failed (an error of the tape), in a buffer of the calling thread's. */
+const char *tt_gradcheck(tt_check_build *build, void *context, const tt_tensor *inputs, int count,
+                         const tt_check_options *options, tt_check_result *results);
+
+/* The rule above. */
+tt_check_verdict tt_check_judge(double analytic, double numeric, double error_bar, double unseen,
+                                double floor, double k, double rtol);
+
+#endif

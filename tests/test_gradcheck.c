@@ -1,0 +1,352 @@
+/* test_gradcheck.c: the check itself is checked: what is wrong never passes, what is right never
+ * fails, and the error bars hold the truth. */
+#include "tt/gradcheck.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faulty_attention.h"
+#include "suites.h"
+#include "support.h"
+#include "tt/attention.h"
+#include "tt/ops.h"
+
+static const tt_check_options DEFAULTS = {0};
+
+/* ---- Functions of one number with known derivatives ------------------------------------------ */
+
+typedef struct function {
+    double (*value)(double);
+    double (*slope)(double);
+    double wrong; /* backward multiplies the slope by 1 + wrong */
+} function;
+
+static double cube(double x) {
+    return x * x * x;
+}
+
+static double cube_slope(double x) {
+    return 3 * x * x;
+}
+
+static double minus_sin(double x) {
+    return -sin(x);
+}
+
+static double bell(double x) {
+    return exp(-20 * x * x);
+}
+
+static double bell_slope(double x) {
+    return -40 * x * bell(x);
+}
+
+static double linear(double x) {
+    return 3 * x;
+}
+
+static double three(double x) {
+    (void)x;
+    return 3;
+}
+
+static void apply(const tt_call *c) {
+    const function *f = c->context;
+    for (tt_size i = 0; i < tt_tensor_count(c->out); i++)
+        c->out.data[i] = f->value(c->in[0].data[i]);
+}
+
+static void apply_backward(const tt_call *c) {
+    const function *f = c->context;
+    for (tt_size i = 0; i < tt_tensor_count(c->out); i++)
+        c->din[0].data[i] += (1 + f->wrong) * f->slope(c->in[0].data[i]) * c->dout.data[i];
+}
+
+static tt_var build_function(tt_tape *tape, const tt_var *input, void *context) {
+    tt_tensor x = tt_value(tape, input[0]);
+    return tt_custom(tape, "function", 1, input, x.batch, x.rows, x.cols, apply, apply_backward,
+                     context);
+}
+
+static tt_check_result check_function(function f, tt_size count, const tt_check_options *options) {
+    tt_rng rng;
+    tt_check_result r;
+    tt_rng_seed(&rng, 8);
+    tt_tensor x = random_tensor(&rng, 1, 1, count);
+    const char *error = tt_gradcheck(build_function, &f, &x, 1, options, &r);
+    ck_assert_msg(!error, "%s", error);
+    tt_tensor_free(&x);
+    return r;
+}
+
+START_TEST(right_derivatives_of_curved_functions_all_pass) {
+    static const function RIGHT[] = {
+        {exp, exp, 0}, {cos, minus_sin, 0}, {cube, cube_slope, 0}, {bell, bell_slope, 0}};
+    for (size_t i = 0; i < sizeof RIGHT / sizeof *RIGHT; i++) {
+        tt_check_result r = check_function(RIGHT[i], 200, &DEFAULTS);
+        ck_assert_int_eq(r.checked, 200);
+        ck_assert_int_eq(r.failed, 0);
+        /* beyond |x| = 1, where a third of the points lie, the bell's slope is below resolution */
+        ck_assert_int_ge(r.passed, RIGHT[i].value == bell ? 120 : 200);
+        ck_assert_double_eq_tol(r.taylor_slope, 2, 0.1);
+    }
+}
+END_TEST
+
+START_TEST(an_error_of_a_hundred_thousandth_fails) {
+    tt_check_result r = check_function((function){exp, exp, 1e-5}, 50, &DEFAULTS);
+    ck_assert_int_eq(r.failed, 50);
+}
+END_TEST
+
+START_TEST(a_flipped_sign_fails_everywhere) {
+    tt_check_result r = check_function((function){exp, exp, -2}, 50, &DEFAULTS);
+    ck_assert_int_eq(r.failed, 50);
+    ck_assert(r.worst.analytic < 0 && r.worst.numeric > 0);
+    ck_assert_double_eq_tol(r.taylor_slope, 1, 0.1);
+}
+END_TEST
+
+START_TEST(a_linear_function_is_said_to_be_linear) {
+    tt_check_result r = check_function((function){linear, three, 0}, 20, &DEFAULTS);
+    ck_assert_int_eq(r.passed, 20);
+    ck_assert(isnan(r.taylor_slope));
+}
+END_TEST
+
+START_TEST(a_large_input_is_sampled_and_checked_along_directions) {
+    tt_check_options options = {.most_coordinates = 10, .directions = 3};
+    tt_check_result r = check_function((function){exp, exp, 0}, 1000, &options);
+    ck_assert_int_eq(r.checked, 13);
+    ck_assert_int_eq(r.passed, 13);
+    r = check_function((function){exp, exp, 0.01}, 1000, &options);
+    ck_assert_int_eq(r.failed, 13);
+}
+END_TEST
+
+START_TEST(a_fixed_step_is_judged_by_its_own_error) {
+    tt_check_options options = {.step = 0.1}; /* truncation h^2/6 of the derivative: 0.2 % */
+    tt_check_result r = check_function((function){exp, exp, 0}, 50, &options);
+    ck_assert_int_eq(r.failed, 0);
+    ck_assert_int_eq(r.inconclusive, 50);
+    r = check_function((function){exp, exp, 0.1}, 50, &options);
+    ck_assert_int_eq(r.failed, 50);
+}
+END_TEST
+
+/* ---- Small gradients beside large ones ------------------------------------------------------- */
+
+/* y = x_0 + share x_1; `reported` is the gradient that backward gives x_1. */
+typedef struct lopsided {
+    double share, reported;
+} lopsided;
+
+static void lopsided_forward(const tt_call *c) {
+    const lopsided *l = c->context;
+    c->out.data[0] = c->in[0].data[0] + l->share * c->in[0].data[1];
+}
+
+static void lopsided_backward(const tt_call *c) {
+    const lopsided *l = c->context;
+    c->din[0].data[0] += c->dout.data[0];
+    c->din[0].data[1] += l->reported * c->dout.data[0];
+}
+
+static tt_var build_lopsided(tt_tape *tape, const tt_var *input, void *context) {
+    return tt_custom(tape, "lopsided", 1, input, 1, 1, 1, lopsided_forward, lopsided_backward,
+                     context);
+}
+
+static tt_check_result check_lopsided(double share, double reported) {
+    double x[] = {0.3, -0.7};
+    tt_tensor input = tt_tensor_view(x, 1, 1, 2);
+    lopsided l = {share, reported};
+    tt_check_result r;
+    ck_assert(!tt_gradcheck(build_lopsided, &l, &input, 1, &DEFAULTS, &r));
+    return r;
+}
+
+START_TEST(a_wrong_zero_of_a_billionth_of_the_scale_never_passes) {
+    for (double share = 1e-9; share < 1; share *= 10) {
+        ck_assert_int_eq(check_lopsided(share, 0).passed, 1); /* x_0 alone */
+        ck_assert_int_eq(check_lopsided(-share, 0).passed, 1);
+    }
+}
+END_TEST
+
+START_TEST(a_true_zero_passes) {
+    ck_assert_int_eq(check_lopsided(0, 0).passed, 2);
+}
+END_TEST
+
+START_TEST(a_gradient_below_resolution_is_inconclusive) {
+    tt_check_result r = check_lopsided(1e-30, 1e-30);
+    ck_assert_int_eq(r.passed, 1);
+    ck_assert_int_eq(r.inconclusive, 1);
+}
+END_TEST
+
+/* ---- The rule -------------------------------------------------------------------------------- */
+
+START_TEST(the_rule_at_each_of_its_branches) {
+    const double k = 4, rtol = 1e-6, floor = 1e-9, un = 1e-16;
+    ck_assert_int_eq(tt_check_judge(1, 1, 1e-12, un, floor, k, rtol), TT_CHECK_PASS);
+    ck_assert_int_eq(tt_check_judge(1, 1 + 2e-6, 1e-12, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_check_judge(1, -1, 1e-12, un, floor, k, rtol), TT_CHECK_FAIL);
+    /* a bar too wide to tell, and a difference far beyond even that bar */
+    ck_assert_int_eq(tt_check_judge(1, 1.01, 0.01, un, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_check_judge(1, 2, 0.01, un, floor, k, rtol), TT_CHECK_FAIL);
+    /* beyond the bar, but not beyond what no difference can see */
+    ck_assert_int_eq(tt_check_judge(3e-16, 1e-20, 1e-22, un, floor, k, rtol),
+                     TT_CHECK_INCONCLUSIVE);
+    /* nothing moved: zero, zero with too coarse a look, not zero, and not zero by far */
+    ck_assert_int_eq(tt_check_judge(0, 0, 0, un, floor, k, rtol), TT_CHECK_PASS);
+    ck_assert_int_eq(tt_check_judge(0, 0, 0, 1e-8, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_check_judge(1e-20, 0, 0, un, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_check_judge(1e-9, 0, 0, un, floor, k, rtol), TT_CHECK_FAIL);
+    /* a wrong zero */
+    ck_assert_int_eq(tt_check_judge(0, 1e-9, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_check_judge(NAN, 0, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_check_judge(0, NAN, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
+}
+END_TEST
+
+/* ---- Attention ------------------------------------------------------------------------------- */
+
+static tt_var build_faulty(tt_tape *tape, const tt_var *in, void *context) {
+    return faulty_attention(tape, in[0], in[1], in[2], 0.4, *(const fault *)context);
+}
+
+START_TEST(each_fault_fails_and_the_same_code_without_one_passes) {
+    for (int f = 0; f < FAULTS; f++) {
+        tt_rng rng;
+        tt_check_result r[3];
+        fault the_fault = (fault)f;
+        tt_rng_seed(&rng, 12);
+        tt_tensor in[] = {random_tensor(&rng, 2, 4, 5), random_tensor(&rng, 2, 4, 5),
+                          random_tensor(&rng, 2, 4, 3)};
+        ck_assert(!tt_gradcheck(build_faulty, &the_fault, in, 3, &DEFAULTS, r));
+        tt_size failed = r[0].failed + r[1].failed + r[2].failed;
+        ck_assert_msg((f == FAULT_NONE) == (failed == 0), "%s: %td failed", FAULT_NAMES[f], failed);
+        for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+    }
+}
+END_TEST
+
+static tt_var build_saturated(tt_tape *tape, const tt_var *in, void *context) {
+    (void)context;
+    return tt_attention(tape, in[0], in[1], in[2], (tt_attention_options){.scale = 30});
+}
+
+START_TEST(saturated_rows_do_not_fail_and_inputs_are_restored) {
+    tt_rng rng;
+    tt_check_result r[3];
+    tt_rng_seed(&rng, 13);
+    tt_tensor in[] = {random_tensor(&rng, 2, 4, 8), random_tensor(&rng, 2, 6, 8),
+                      random_tensor(&rng, 2, 6, 3)};
+    tt_rng_seed(&rng, 13);
+    tt_tensor before = random_tensor(&rng, 2, 4, 8);
+    ck_assert(!tt_gradcheck(build_saturated, NULL, in, 3, &DEFAULTS, r));
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(r[i].failed, 0);
+    ck_assert_int_gt(r[2].passed, 0);
+    assert_same_bits(in[0], before);
+    tt_tensor_free(&before);
+    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+}
+END_TEST
+
+static tt_var build_wrong_shape(tt_tape *tape, const tt_var *in, void *context) {
+    (void)context;
+    return tt_matmul(tape, in[0], in[0]);
+}
+
+START_TEST(an_error_of_the_tape_is_passed_on) {
+    double x[] = {1, 2};
+    tt_tensor input = tt_tensor_view(x, 1, 1, 2);
+    tt_check_result r;
+    ck_assert_str_eq(tt_gradcheck(build_wrong_shape, NULL, &input, 1, &DEFAULTS, &r),
+                     "matmul: [1,1,2] x [1,1,2]: inner sizes 2 and 1 differ");
+}
+END_TEST
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+START_TEST(the_default_run_passes_below_a_billionth) {
+    const captured *c = run_program("", "gradcheck --quiet --output " TEST_SCRATCH_DIR "/g.csv");
+    ck_assert_msg(c->code == 0, "exit %d: %s%s", c->code, c->out, c->err);
+    const char *at = strstr(c->out, "differs by ");
+    double worst;
+    ck_assert(at != NULL && sscanf(at, "differs by %lf", &worst) == 1);
+    ck_assert_msg(worst < 1e-9, "%g", worst);
+    ck_assert(strncmp(c->out, "PASS: ", 6) == 0 && strstr(c->out, " 0 FAIL") != NULL);
+}
+END_TEST
+
+START_TEST(the_program_fails_each_fault) {
+    for (int f = 0; f < FAULTS; f++) {
+        char arguments[128];
+        (void)snprintf(arguments, sizeof arguments, "gradcheck --fault %s --output -",
+                       FAULT_NAMES[f]);
+        const captured *c = run_program("", arguments);
+        ck_assert_int_eq(c->code, f == FAULT_NONE ? 0 : 1);
+        ck_assert(f == FAULT_NONE || strstr(c->err, "\nFAIL faulty d_k=8 fault=") != NULL);
+        ck_assert(strncmp(c->out, "op,input,case,coordinates,pass,fail,inconclusive,worst_index,",
+                          61) == 0);
+    }
+}
+END_TEST
+
+START_TEST(strict_counts_inconclusive_as_failure) {
+    static const char *const ONE =
+        "gradcheck --op attention --d-k 512 --scale none --mask none --quiet --output -";
+    char strict[128];
+    (void)snprintf(strict, sizeof strict, "%s --strict", ONE);
+    ck_assert_int_eq(run_program("", ONE)->code, 0);
+    ck_assert_int_eq(run_program("", strict)->code, 1);
+}
+END_TEST
+
+START_TEST(wrong_options_are_named) {
+    static const char *const CASES[][2] = {
+        {"gradcheck --op sotfmax", "--op 'sotfmax': expected all, attention, rules, matmul"},
+        {"gradcheck --mask diagonal", "--mask 'diagonal': expected all, none, causal-top-left"},
+        {"gradcheck --fault typo", "--fault 'typo': expected none, flipped-sign"},
+        {"gradcheck --step 0", "--step '0': expected a finite number above 0"},
+        {"gradcheck --rtol x", "--rtol 'x': expected a finite number above 0"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const captured *c = run_program("", CASES[i][0]);
+        ck_assert_int_eq(c->code, 2);
+        ck_assert_msg(strstr(c->err, CASES[i][1]) != NULL, "%s", c->err);
+    }
+}
+END_TEST
+
+START_TEST(the_example_of_an_own_operation_runs) {
+    int status = system(TEST_EXAMPLE " | grep -q '7 PASS, 0 FAIL'");
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *gradcheck_suite(void) {
+    const TTest *tests[] = {right_derivatives_of_curved_functions_all_pass,
+                            an_error_of_a_hundred_thousandth_fails,
+                            a_flipped_sign_fails_everywhere,
+                            a_linear_function_is_said_to_be_linear,
+                            a_large_input_is_sampled_and_checked_along_directions,
+                            a_fixed_step_is_judged_by_its_own_error,
+                            a_wrong_zero_of_a_billionth_of_the_scale_never_passes,
+                            a_true_zero_passes,
+                            a_gradient_below_resolution_is_inconclusive,
+                            the_rule_at_each_of_its_branches,
+                            each_fault_fails_and_the_same_code_without_one_passes,
+                            saturated_rows_do_not_fail_and_inputs_are_restored,
+                            an_error_of_the_tape_is_passed_on,
+                            the_default_run_passes_below_a_billionth,
+                            the_program_fails_each_fault,
+                            strict_counts_inconclusive_as_failure,
+                            wrong_options_are_named,
+                            the_example_of_an_own_operation_runs};
+    return suite_of("gradcheck", tests, sizeof tests / sizeof *tests, 300);
+}
