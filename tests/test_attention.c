@@ -18,6 +18,10 @@ static tt_var build_composed(tt_tape *tape, const tt_var *in) {
     return tt_matmul(tape, tt_softmax(tape, tt_scale(tape, scores, scale_in_use)), in[2]);
 }
 
+static tt_var build_self(tt_tape *tape, const tt_var *in) {
+    return tt_attention(tape, in[0], in[0], in[0], (tt_attention_options){.scale = scale_in_use});
+}
+
 /* Q, K, V of B, Tq, Tk, d_k, d_v. */
 static void draw_inputs(tt_rng *rng, tt_tensor in[3], tt_size b, tt_size tq, tt_size tk, tt_size dk,
                         tt_size dv) {
@@ -139,6 +143,126 @@ START_TEST(no_keys_give_an_output_of_zero) {
 }
 END_TEST
 
+/* ---- Masks ----------------------------------------------------------------------------------- */
+
+START_TEST(mask_rules_by_hand) {
+    static const tt_size LENGTHS[] = {1, 0};
+    static const unsigned char ALLOWED[] = {1, 0, 0, 1, 1, 1, 0, 0};
+    tt_mask top = {.causal = TT_CAUSAL_TOP_LEFT}, bottom = {.causal = TT_CAUSAL_BOTTOM_RIGHT};
+    tt_mask lengths = {.key_lengths = LENGTHS}, allowed = {.allowed = ALLOWED}, none = {0};
+    ck_assert(tt_mask_is_empty(&none) && !tt_mask_is_empty(&top) && !tt_mask_is_empty(&lengths));
+    ck_assert(tt_mask_allows(&top, 0, 1, 1, 2, 5) && !tt_mask_allows(&top, 0, 1, 2, 2, 5));
+    ck_assert(tt_mask_allows(&bottom, 0, 0, 3, 2, 5) && !tt_mask_allows(&bottom, 0, 0, 4, 2, 5));
+    ck_assert(!tt_mask_allows(&bottom, 0, 0, 0, 5, 2)); /* Tq > Tk: the first rows see nothing */
+    ck_assert(tt_mask_allows(&lengths, 0, 3, 0, 4, 4) && !tt_mask_allows(&lengths, 0, 3, 1, 4, 4));
+    ck_assert(!tt_mask_allows(&lengths, 1, 0, 0, 4, 4));
+    ck_assert(tt_mask_allows(&allowed, 1, 0, 0, 2, 2) && !tt_mask_allows(&allowed, 1, 1, 0, 2, 2));
+    tt_mask both = {.causal = TT_CAUSAL_TOP_LEFT, .allowed = ALLOWED};
+    ck_assert(!tt_mask_allows(&both, 1, 0, 1, 2, 2)); /* allowed, but later than the query */
+}
+END_TEST
+
+/* Gradients of attention under each mask against attention composed by hand is done by the cases
+ * and by gradcheck; here: what must influence nothing. */
+START_TEST(a_key_masked_for_all_may_hold_anything) {
+    static const double ANYTHING[] = {1e300, NAN, INFINITY, -INFINITY};
+    static const tt_size LENGTHS[] = {3, 2};
+    for (int a = 0; a < 4; a++) {
+        tt_rng rng;
+        tt_tensor clean[3], dirty[3];
+        tt_var x[4], y[4];
+        tt_tape *one = tt_tape_new(), *other = tt_tape_new();
+        tt_attention_options options = {.scale = 0.5, .mask.key_lengths = LENGTHS};
+        tt_rng_seed(&rng, 31);
+        draw_inputs(&rng, clean, 2, 4, 5, 3, 2);
+        tt_rng_seed(&rng, 31);
+        draw_inputs(&rng, dirty, 2, 4, 5, 3, 2);
+        for (int b = 0; b < 2; b++)
+            for (tt_size j = LENGTHS[b]; j < 5; j++) {
+                for (int d = 0; d < 3; d++) dirty[1].data[(b * 5 + j) * 3 + d] = ANYTHING[a];
+                for (int d = 0; d < 2; d++) dirty[2].data[(b * 5 + j) * 2 + d] = ANYTHING[a];
+            }
+        for (int i = 0; i < 3; i++) {
+            x[i] = tt_param(one, clean[i], (tt_tensor){0, 0, 0, NULL});
+            y[i] = tt_param(other, dirty[i], (tt_tensor){0, 0, 0, NULL});
+        }
+        x[3] = tt_attention(one, x[0], x[1], x[2], options);
+        y[3] = tt_attention(other, y[0], y[1], y[2], options);
+        tt_backward_from(one, x[3], tt_value(one, x[3]));
+        tt_backward_from(other, y[3], tt_value(other, y[3]));
+        ck_assert(!tt_tape_error(one) && !tt_tape_error(other));
+        assert_same_bits(tt_value(one, x[3]), tt_value(other, y[3]));
+        for (int i = 0; i < 3; i++) assert_same_bits(tt_grad(one, x[i]), tt_grad(other, y[i]));
+        ck_assert(tt_grad(other, y[1]).data[3 * 3] == 0 && tt_grad(other, y[2]).data[4 * 2] == 0);
+        free_inputs(clean);
+        free_inputs(dirty);
+        tt_tape_free(one);
+        tt_tape_free(other);
+    }
+}
+END_TEST
+
+START_TEST(a_huge_finite_key_masked_for_some_queries_is_harmless) {
+    double q[] = {1, 1}, k[] = {1, 1e300}, v[] = {2, 1e300};
+    tt_tape *tape = tt_tape_new();
+    const tt_tensor none = {0, 0, 0, NULL};
+    tt_var vq = tt_param(tape, tt_tensor_view(q, 1, 2, 1), none);
+    tt_var out =
+        tt_attention(tape, vq, tt_const(tape, tt_tensor_view(k, 1, 2, 1)),
+                     tt_const(tape, tt_tensor_view(v, 1, 2, 1)),
+                     (tt_attention_options){.scale = 1, .mask.causal = TT_CAUSAL_TOP_LEFT});
+    double dout[] = {1, 0};
+    tt_backward_from(tape, out, tt_tensor_view(dout, 1, 2, 1));
+    ck_assert(tt_value(tape, out).data[0] == 2);
+    ck_assert(tt_grad(tape, vq).data[0] == 0);
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(a_query_without_keys_has_zeros_everywhere) {
+    tt_rng rng;
+    tt_tensor in[3];
+    tt_var x[3];
+    tt_tape *tape = tt_tape_new();
+    tt_rng_seed(&rng, 32);
+    draw_inputs(&rng, in, 1, 5, 3, 4, 2); /* bottom-right: queries 0 and 1 see no key */
+    for (int i = 0; i < 3; i++) x[i] = tt_param(tape, in[i], (tt_tensor){0, 0, 0, NULL});
+    tt_attention_options options = {.scale = 1, .mask.causal = TT_CAUSAL_BOTTOM_RIGHT};
+    tt_var out = tt_attention(tape, x[0], x[1], x[2], options);
+    tt_tensor dout = random_tensor(&rng, 1, 5, 2);
+    tt_backward_from(tape, out, dout);
+    for (int i = 0; i < 2 * 2; i++) ck_assert(tt_value(tape, out).data[i] == 0);
+    for (int i = 0; i < 2 * 4; i++) ck_assert(tt_grad(tape, x[0]).data[i] == 0);
+    for (int i = 0; i < 2 * 3; i++) ck_assert(tt_attention_weights(tape, out).data[i] == 0);
+    ck_assert(tt_attention_weights(tape, out).data[2 * 3] == 1);
+    free_inputs(in);
+    tt_tensor_free(&dout);
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(nan_in_a_visible_key_comes_through) {
+    double q[] = {1}, k[] = {1, NAN}, v[] = {2, 3};
+    tt_tape *tape = tt_tape_new();
+    tt_var out = tt_attention(tape, tt_const(tape, tt_tensor_view(q, 1, 1, 1)),
+                              tt_const(tape, tt_tensor_view(k, 1, 2, 1)),
+                              tt_const(tape, tt_tensor_view(v, 1, 2, 1)),
+                              (tt_attention_options){.scale = 1});
+    ck_assert(!tt_tape_error(tape) && isnan(tt_value(tape, out).data[0]));
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(one_variable_as_query_key_and_value_gets_all_three_gradients) {
+    tt_rng rng;
+    tt_rng_seed(&rng, 33);
+    scale_in_use = 0.6;
+    tt_tensor x = random_tensor(&rng, 2, 4, 3);
+    assert_gradients(build_self, &x, 1, &rng);
+    tt_tensor_free(&x);
+}
+END_TEST
+
 Suite *attention_suite(void) {
     const TTest *tests[] = {gradients_scaled,
                             gradients_unscaled,
@@ -147,6 +271,12 @@ Suite *attention_suite(void) {
                             fused_equals_composed,
                             worked_example,
                             accessors_know_their_own_operation_only,
-                            no_keys_give_an_output_of_zero};
+                            no_keys_give_an_output_of_zero,
+                            mask_rules_by_hand,
+                            a_key_masked_for_all_may_hold_anything,
+                            a_huge_finite_key_masked_for_some_queries_is_harmless,
+                            a_query_without_keys_has_zeros_everywhere,
+                            nan_in_a_visible_key_comes_through,
+                            one_variable_as_query_key_and_value_gets_all_three_gradients};
     return suite_of("attention", tests, sizeof tests / sizeof *tests, 60);
 }
