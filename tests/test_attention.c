@@ -41,6 +41,7 @@ static void check_numeric(double scale, tt_size b, tt_size tq, tt_size tk, tt_si
     scale_in_use = scale;
     draw_inputs(&rng, in, b, tq, tk, dk, dv);
     assert_gradients(build_fused, in, 3, &rng);
+    assert_gradients_twice(build_fused, in, 3, &rng);
     free_inputs(in);
 }
 

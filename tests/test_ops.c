@@ -39,6 +39,7 @@ static void check(build_fn *build, int count, tt_size b0, tt_size r0, tt_size c0
     tt_rng_seed(&rng, 11);
     tt_tensor inputs[] = {random_tensor(&rng, b0, r0, c0), random_tensor(&rng, b1, r1, c1)};
     assert_gradients(build, inputs, count, &rng);
+    assert_gradients_twice(build, inputs, count, &rng);
     tt_tensor_free(&inputs[0]);
     tt_tensor_free(&inputs[1]);
 }
