@@ -5,6 +5,7 @@
 #include "message.h"
 #include "options.h"
 #include "stall.h"
+#include "trace.h"
 #include "version.h"
 
 typedef struct subcommand {
@@ -14,6 +15,7 @@ typedef struct subcommand {
 
 static const subcommand SUBCOMMANDS[] = {
     {&STALL_COMMAND, stall_main},
+    {&TRACE_COMMAND, trace_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };

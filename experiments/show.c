@@ -145,7 +145,7 @@ void show_matrix(const show *s, const shown *a) {
 
 /* Fills up to where the right matrix starts. */
 static void print_to_right(const show *s, int width) {
-    (void)fprintf(s->to, "%*s", HALF + BETWEEN - width, "");
+    for (; width < HALF + BETWEEN; width++) (void)fputc(' ', s->to);
 }
 
 void show_pair(const show *s, const shown *a, const shown *b) {
@@ -159,8 +159,11 @@ void show_pair(const show *s, const shown *a, const shown *b) {
     (void)print_title(s, b);
     (void)fputc('\n', s->to);
     for (tt_size i = 0; i < l.rows || i < r.rows; i++) {
-        print_to_right(s, i < l.rows ? print_row(s, a, &l, i) : 0);
-        if (i < r.rows) (void)print_row(s, b, &r, i);
+        int width = i < l.rows ? print_row(s, a, &l, i) : 0;
+        if (i < r.rows) {
+            print_to_right(s, width);
+            (void)print_row(s, b, &r, i);
+        }
         (void)fputc('\n', s->to);
     }
     print_elided(s, a, &l);
