@@ -12,13 +12,12 @@
 
 /* ---- The mask options ------------------------------------------------------------------------ */
 
-static const char *const MASK_NAMES[] = {"none", "causal-top-left", "causal-bottom-right"};
 static const tt_causal MASKS[] = {TT_CAUSAL_NONE, TT_CAUSAL_TOP_LEFT, TT_CAUSAL_BOTTOM_RIGHT};
 
 const char *mask_name(tt_causal causal) {
-    int at = 0;
-    while (MASKS[at] != causal) at++;
-    return MASK_NAMES[at];
+    return causal == TT_CAUSAL_NONE       ? "none"
+           : causal == TT_CAUSAL_TOP_LEFT ? "causal-top-left"
+                                          : "causal-bottom-right";
 }
 
 bool mask_request_read(const command_spec *command, const options *o, mask_request *out) {
@@ -34,7 +33,7 @@ bool mask_request_read(const command_spec *command, const options *o, mask_reque
     if (!name[0]) return true;
     for (int i = 0; i < 3; i++) {
         out->causal = MASKS[i];
-        if (strcmp(name, MASK_NAMES[i]) == 0) return true;
+        if (strcmp(name, mask_name(MASKS[i])) == 0) return true;
     }
     (void)message_fail(0, "--mask '%s': expected none, causal-top-left or causal-bottom-right",
                        name);
@@ -112,11 +111,11 @@ static bool shapes_fit(attention_files *f) {
     return false;
 }
 
-/* The operation keeps logits, weights, their gradient and scratch, and a byte of mask, for one head
- * at a time. */
+/* One head at a time is computed; neither the operation nor a subcommand that shows two scales at
+ * once keeps more than ten matrices of its weights' size. */
 static bool fits_memory(const attention_files *f) {
     const double gib = 1024.0 * 1024 * 1024, memory = machine_memory();
-    double bytes = (double)f->queries * (double)f->keys * (4 * sizeof(double) + 1);
+    double bytes = (double)f->queries * (double)f->keys * (10 * sizeof(double));
     if (memory <= 0 || bytes <= memory) return true;
     (void)message_fail(0,
                        "%s, %s: %td queries and %td keys need %.3g GiB a head; allowed are %.3g "

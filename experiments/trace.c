@@ -93,14 +93,29 @@ static bool read_request(request *q) {
     return true;
 }
 
+/* The end of a path that is too long for a line. */
+static const char *short_path(const char *path, const char **dots) {
+    enum { MOST = 60 };
+    size_t length = strlen(path);
+    *dots = length > MOST ? "..." : "";
+    return length > MOST ? path + length - MOST : path;
+}
+
+static void show_file(const show *s, const char *name, const char *path,
+                      const struct array_file *a) {
+    char shape[SHAPE_BYTES];
+    const char *dots, *end = short_path(path, &dots);
+    show_line(s, "%s %s%s %s%s", name, dots, end, attention_shape(shape, a),
+              s->markdown ? "\n" : "");
+}
+
 /* What the files are, and what was made of them. */
 static void show_files(const request *q, const attention_files *f) {
     const show *s = &q->settings.show;
     const char *end = s->markdown ? "\n" : "";
-    char shape[SHAPE_BYTES];
-    show_line(s, "Q %s %s%s", f->paths.q, attention_shape(shape, &f->q), end);
-    show_line(s, "K %s %s%s", f->paths.k, attention_shape(shape, &f->k), end);
-    show_line(s, "V %s %s%s", f->paths.v, attention_shape(shape, &f->v), end);
+    show_file(s, "Q", f->paths.q, &f->q);
+    show_file(s, "K", f->paths.k, &f->k);
+    show_file(s, "V", f->paths.v, &f->v);
     if (f->key_heads < f->heads)
         show_line(s,
                   "%td heads of queries share %td of keys and values: each is repeated %td times%s",

@@ -103,6 +103,7 @@ static void show_batch_shapes(const show *s) {
 static int run_batch(const trace_settings *settings, const mask_request *mask) {
     const show *s = &settings->show;
     head_stats sharp[B][2];
+    char label[ITEM_BYTES + 8];
     show_batch_shapes(s);
     for (int b = 0; b < B; b++) {
         attention_head head = head_of(batch_q[b], batch_k[b], batch_v[b], T, T, H, H, mask);
@@ -110,9 +111,10 @@ static int run_batch(const trace_settings *settings, const mask_request *mask) {
         int code = trace_steps(settings, &head, sharp[b]);
         if (code != EXIT_OK) return code;
     }
-    for (int n = 0; n < 2; n++)
+    (void)snprintf(label, sizeof label, "with %s", settings->rule->name);
+    for (int n = settings->rule == tt_scale_find("none"); n < 2; n++)
         show_line(s, "Whole batch, %s: mean entropy %.4f nats, mean largest weight %.4f.%s",
-                  n == 0 ? settings->rule->name : "without the scale",
+                  n == 0 ? label : "without the scale",
                   (sharp[0][n].entropy + sharp[1][n].entropy) / 2,
                   (sharp[0][n].max_weight + sharp[1][n].max_weight) / 2, s->markdown ? "\n" : "");
     return EXIT_OK;
@@ -131,7 +133,8 @@ static void widen(tt_size d_k, double *q, double *k) {
     tt_size copies = d_k / NARROW;
     double kept = ((double)copies + sqrt((double)copies)) / 2;
     for (tt_size c = 0; c < d_k; c++) {
-        double sign = (double)(c / NARROW) < kept ? 1 : -1;
+        tt_size copy = c / NARROW;
+        double sign = (double)copy < kept ? 1 : -1;
         for (tt_size i = 0; i < QUERIES; i++) q[i * d_k + c] = Q4[i][c % NARROW];
         for (tt_size j = 0; j < KEYS; j++) k[j * d_k + c] = sign * K4[j][c % NARROW];
     }
@@ -166,8 +169,7 @@ static bool show_width(const trace_settings *settings, const attention_head *hea
     if (!sharpness_of(head, settings->rule, &with, &ignored) ||
         !sharpness_of(head, tt_scale_find("none"), &without, least))
         return false;
-    (void)snprintf(label, sizeof label, "d_k %td: mean entropy (mean largest weight)",
-                   head->q.cols);
+    (void)snprintf(label, sizeof label, "d_k %td", head->q.cols);
     (void)snprintf(a, sizeof a, "%.3g (%.6f)", with.entropy, with.max_weight);
     (void)snprintf(b, sizeof b, "%.3g (%.6f)", without.entropy, without.max_weight);
     show_table_row(&settings->show, label, a, b);
@@ -177,10 +179,12 @@ static bool show_width(const trace_settings *settings, const attention_head *hea
 static int run_one_hot(const trace_settings *settings, const mask_request *mask) {
     static double q[QUERIES * WIDEST], k[KEYS * WIDEST];
     double v[] = {1, 0, 0, 1, 1, 1}, least = 0;
+    char label[ITEM_BYTES];
     attention_head head = {0};
     if (!mask_request_fits(mask, QUERIES, KEYS)) return EXIT_USAGE;
-    show_table_head(&settings->show, "Entropy in nats of a row over its three keys",
-                    settings->rule->name, "without the scale");
+    (void)snprintf(label, sizeof label, "with %.14s", settings->rule->name);
+    show_table_head(&settings->show, "Mean entropy in nats of the rows (mean largest weight)",
+                    label, "without the scale");
     for (tt_size d_k = NARROW; d_k <= WIDEST && least < 1 - 1e-6; d_k *= 4) {
         widen(d_k, q, k);
         head = head_of(q, k, v, QUERIES, KEYS, d_k, 2, mask);
@@ -199,10 +203,7 @@ static int run_one_hot(const trace_settings *settings, const mask_request *mask)
 static const trace_lesson LESSONS[] = {
     {"soft-lookup", "one query looks up two keys and gets a mixture of their values",
      run_soft_lookup},
-    {"five-tokens",
-     "X = rand(5,3), W_q, W_k, W_v = randn(3,3) after torch.manual_seed(42), float32 drawn, "
-     "float64 "
-     "from there",
+    {"five-tokens", "X = rand(5,3), W_q, W_k, W_v = randn(3,3) after torch.manual_seed(42)",
      run_five_tokens},
     {"batch", "small whole numbers, B x T x H", run_batch},
     {"one-hot", "the same Q and K at growing d_k, until the weights are one-hot", run_one_hot},
