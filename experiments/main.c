@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect.h"
 #include "message.h"
 #include "options.h"
 #include "stall.h"
@@ -16,6 +17,7 @@ typedef struct subcommand {
 static const subcommand SUBCOMMANDS[] = {
     {&STALL_COMMAND, stall_main},
     {&TRACE_COMMAND, trace_main},
+    {&INSPECT_COMMAND, inspect_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };
