@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "gradcheck.h"
+#include "inspect.h"
 #include "message.h"
 #include "options.h"
 #include "stall.h"
+#include "trace.h"
 #include "version.h"
 
 typedef struct subcommand {
@@ -16,6 +18,8 @@ typedef struct subcommand {
 static const subcommand SUBCOMMANDS[] = {
     {&STALL_COMMAND, stall_main},
     {&GRADCHECK_COMMAND, gradcheck_main},
+    {&TRACE_COMMAND, trace_main},
+    {&INSPECT_COMMAND, inspect_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };

@@ -51,6 +51,13 @@ bool scale_option_list(const char *text, scale_list *out) {
     return true;
 }
 
+bool scale_option_one(const char *text, scale_list *out) {
+    if (!scale_option_list(text, out)) return false;
+    if (out->count == 1) return true;
+    (void)message_fail(0, "--scale '%s': expected one rule or number", text);
+    return false;
+}
+
 char *scale_option_help(void) {
     char *text = NULL;
     size_t size = 0;

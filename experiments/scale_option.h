@@ -17,6 +17,9 @@ typedef struct scale_list {
  * not finite or something that stands there twice. */
 bool scale_option_list(const char *text, scale_list *out);
 
+/* The same where there may be only one. */
+bool scale_option_one(const char *text, scale_list *out);
+
 /* Names, formulas and sources of all rules, for --help; the caller frees; NULL without memory. */
 char *scale_option_help(void);
 

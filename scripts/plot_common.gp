@@ -1,4 +1,4 @@
-# What the figures of the stall experiment share: reading of a CSV, terminal, palette, labels.
+# What the figures of the stall experiment share beside plot_page.gp: rules, palette, axes, labels.
 # Not a figure itself. Each scripts/plot_stall_NAME.gp sets NEEDS (the columns it reads), loads
 # this file, and then finds
 #   SCALES, DKS   the scaling rules (none and sqrt first) and key widths (ascending) of the CSV
@@ -6,58 +6,15 @@
 #                 and the line under the title says so
 # Needs gnuplot 5.4 or later.
 
-reset
-
-# ---- Arguments and columns: fail in one line of our own (status 2), before gnuplot fails in five.
-die(s) = sprintf("print '%s: %s'; exit status 2", NAME, s)
-quoted(s) = strstrt(s, "'") == 0 ? s : s[1:strstrt(s, "'") - 1] . "'\\''" . quoted(s[strstrt(s, "'") + 1:*])
-plain(s)  = strstrt(s, "'") == 0 ? s : s[1:strstrt(s, "'") - 1] . "''" . plain(s[strstrt(s, "'") + 1:*])
-line(n)   = system(sprintf("sed -n %dp '%s' 2>/dev/null || :", n, quoted(CSV)))
-ragged(f) = system(sprintf("awk -F, 'NR == 1 { n = NF } NF != n { print NR; exit }' <'%s'", quoted(f)))
-has(c)    = strstrt("," . HEADER . ",", "," . c . ",") > 0
-
-if (strlen(CSV) == 0 || strlen(OUT) < 5) { eval die("usage: gnuplot -c scripts/" . NAME . ".gp CSV OUT.png|OUT.svg") }
-EXT = OUT[strlen(OUT) - 3:*]
-if (EXT ne ".png" && EXT ne ".svg") { eval die("the output must end in .png or .svg") }
-if (CSV[1:1] eq "-" || CSV[1:1] eq "<") { CSV = "./" . CSV }
-HEADER = line(1)
-if (strlen(HEADER) == 0) { eval die("cannot read " . plain(CSV) . ", or it is empty") }
-do for [c in NEEDS] { if (!has(c)) { eval die("no column " . c . " in " . plain(CSV) . " (" . KIND . " is wanted)") } }
-if (strlen(line(2)) == 0) { eval die("no rows in " . plain(CSV)) }
-BAD = ragged(CSV)
-if (strlen(BAD)) { eval die("line " . BAD . " of " . plain(CSV) . " has not the number of fields of its header: a file cut short?") }
-
-# ---- Terminal: cairo's PNG, else the other one, else SVG. One layout of 800 x 500, PNG at 1.5 times.
-terminal(t) = strstrt(" " . GPVAL_TERMINALS . " ", " " . t . " ") > 0
-if (EXT eq ".png" && !terminal("pngcairo") && !terminal("png")) {
-    OUT = OUT[1:strlen(OUT) - 4] . ".svg"
-    EXT = ".svg"
-    print NAME . ": note: this gnuplot has no PNG terminal; drawing an SVG instead"
-}
-if (EXT eq ".svg" && !terminal("svg")) { eval die("this gnuplot has neither a PNG nor an SVG terminal") }
-if (EXT eq ".svg") {
-    set terminal svg size 800,500 font "sans-serif,13" background rgb "white"
-} else {
-    if (terminal("pngcairo")) {
-        set terminal pngcairo size 1200,750 font "sans,10" fontscale 1.5 linewidth 1.5 pointscale 1.5 background rgb "white"
-    } else {
-        set terminal png size 1200,750 truecolor font "sans,10" fontscale 1.5 linewidth 1.5 background rgb "white"
-    }
-}
+load HERE . "plot_page.gp"
 
 # ---- What is in the file.
-set datafile separator ","
-set datafile columnheaders
 set datafile missing NaN   # rows of other curves lie between a curve's own: no gaps for them
 # A field as a number; "nan" must not make the row vanish, and inf (diverged) must sort last.
 MISSING = -1e301
 HUGE = 1e300
 num(c)   = (t_ = stringcolumn(c), strlen(t_) == 0 || strstrt(t_, "nan") ? MISSING : strstrt(t_, "inf") ? HUGE : column(c))
 known(v) = v != MISSING
-min(a, b) = a < b ? a : b
-max(a, b) = a > b ? a : b
-in(list, s) = strstrt(" " . list . " ", " " . s . " ") > 0
-with(list, s) = in(list, s) ? list : strlen(list) ? list . " " . s : s
 # (With --lr-unit logit every d_k and rule has learning rates of its own, so a pick for the whole file would not do.)
 SEEN = ""; LRS = ""; WIDTHS = ""; PICKED = ""; PICKED_LRS = ""; lr_least = 1e300; lr_most = 0
 cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale") . "|"
@@ -69,7 +26,6 @@ stats CSV using (SEEN = with(SEEN, stringcolumn("scale")), LRS = with(LRS, strin
 SCALES = in(SEEN, "none") ? "none" : ""
 if (in(SEEN, "sqrt")) { SCALES = with(SCALES, "sqrt") }
 do for [s in SEEN] { SCALES = with(SCALES, s) }
-digits(s) = strlen(s) > 0 && (sum [i = 1:strlen(s)] (strstrt("0123456789", s[i:i]) == 0)) == 0
 do for [d in WIDTHS] { if (!digits(d)) { eval die("a d_k of " . plain(d) . " in " . plain(CSV)) } }
 DKS = ""
 do for [k = 1:words(WIDTHS)] {
@@ -99,7 +55,6 @@ twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/sqrt(d_
 listed(l) = (l_ = "", sum [i = 1:words(l)] (l_ = l_ . (i > 1 ? ", " : " ") . word(l, i), 0), l_)
 lr_words = lr_most > 1.000001 * lr_least ? sprintf("lr %.3g to %.3g, by d_k and rule", lr_least, lr_most) : \
     "lr " . word(LRS, 1) . (words(LRS) > words(PICKED_LRS) ? " (first of" . listed(LRS) . ")" : "")
-plural(n, s) = sprintf("%d %s%s", n, s, n == 1 ? "" : "s")
 over_seeds(n) = n > 1 ? sprintf("median, band = quartiles over %d seeds", n) : "one seed, so no band"
 PAIR = (NS == 2 && in(SEEN, "none") && in(SEEN, "sqrt"))   # the lesson's own comparison: the title can say who wins
 
@@ -120,19 +75,10 @@ set style line 6 dt (12, 3)
 set style line 7 dt (1, 3)
 set style line 8 dt (6, 2, 1, 2, 1, 2)
 do for [k = 1:8] { set style line k lw 2 lc rgb word(COLOURS, k) pt int(word(POINTS, k)) ps 0.7 }
-GREY = "#666666"
 set style fill transparent solid 0.18 noborder
 unset key
 set border 3 lc rgb GREY
 set tics nomirror out scale 0.5 textcolor rgb "#333333"
-
-# ---- Heading: what is seen, then the facts. At the page's corner, so that panels share it.
-heading(a, b) = sprintf("set label 1 \"%s\" at screen 0.015, screen 0.955 left noenhanced font ',%.1f';", a, H1 * min(1, 88.0 / strlen(a))) \
-    . sprintf("set label 2 \"%s\" at screen 0.015, screen 0.905 left noenhanced textcolor rgb GREY font ',%.1f';", b, H2 * min(1, 108.0 / strlen(b)))
-# An axis' name at the page's edge, where no tick's number can reach it.
-y_name(n, text, y) = sprintf("set label %d \"%s\" at screen 0.013, screen %g rotate by 90 center noenhanced", n, text, y)
-H1 = EXT eq ".svg" ? 17 : 13     # both shrink when they would not fit
-H2 = EXT eq ".svg" ? 13 : 10
 
 # ---- Log axes. Zeros are drawn on the axis, a decade under the least value, and the tick there says
 # so; so are values under CAP, at CAP: they are not worth the room.
