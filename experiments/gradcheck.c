@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gradcheck_cases.h"
+#include "gradcheck_files.h"
 #include "gradcheck_steps.h"
 #include "machine.h"
 #include "message.h"
@@ -26,19 +27,30 @@ static const option_spec OPTIONS[] = {
     {"keys", "Tk", "5", "keys"},
     {"d-k", "LIST", "1,2,8,64,512", "key widths"},
     {"d-v", "N", "3", "width of the values"},
-    {"scale", "LIST", "none,sqrt", "scaling rules, or numbers; see below"},
-    {"mask", "NAME", "all",
-     "all, none, causal-top-left, causal-bottom-right, key-lengths or allowed (the last two "
-     "drawn)"},
+    {"scale", "LIST", "", "scaling rules, or numbers (default: none,sqrt); see below"},
+    {"mask", "NAME", "",
+     "none, causal-top-left, causal-bottom-right, or drawn: key-lengths, allowed, all (the "
+     "default)"},
     {"causal", NULL, "", "short for --mask causal-top-left"},
     {"seed", "N", "0", "seed of inputs, W, samples and directions"},
     {"step", "H", "", "one fixed step instead of chosen ones"},
-    {"rtol", "R", "1e-6", "relative error that still is equality"},
+    {"rtol", "R", "",
+     "relative error that still is equality (default: 1e-6; with --q by the type of the files)"},
     {"strict", NULL, "", "INCONCLUSIVE fails too"},
     {"fault", "NAME", "",
      "check a wrong backward: flipped-sign, missing-scale, missing-sum, swapped, mask-forgotten, "
      "or "
      "none for the same code without a fault"},
+    {"q", "FILE", "",
+     "someone else's backward: Q as .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]; and"},
+    {"k", "FILE", "", "K,"},
+    {"v", "FILE", "", "V,"},
+    {"do", "FILE", "", "the gradient of the output,"},
+    {"dq", "FILE", "", "and the gradients to compare with ours: dQ,"},
+    {"dk", "FILE", "", "dK,"},
+    {"dv", "FILE", "", "dV; --scale is then one rule (default sqrt), --mask as in inspect"},
+    {"key-lengths", "FILE", "", "with --q: one length for each batch entry"},
+    {"allowed", "FILE", "", "with --q: 1 may attend, 0 may not"},
     {"output", "FILE", "results/gradcheck.csv", "CSV of all results; - for standard output"},
     {"quiet", NULL, "", "print failures and the last line only"},
 };
@@ -66,6 +78,10 @@ typedef struct request {
     tt_check_options check;
     bool strict, quiet;
     const char *op, *output;
+    bool from_files;
+    attention_paths paths;
+    gradient_paths gradients;
+    mask_request file_mask;
 } request;
 
 /* What all cases together gave. */
@@ -119,26 +135,57 @@ static bool read_op(request *q) {
 
 static bool read_check(request *q) {
     int64_t seed;
-    const char *step = text_of(q, "step");
+    const char *step = text_of(q, "step"), *rtol = text_of(q, "rtol");
     if (!options_int("seed", text_of(q, "seed"), 0, 4294967295, &seed) ||
-        !options_positive("rtol", text_of(q, "rtol"), &q->check.rtol) ||
+        (rtol[0] && !options_positive("rtol", rtol, &q->check.rtol)) ||
         (step[0] && !options_positive("step", step, &q->check.step)))
         return false;
     q->check.seed = (uint64_t)seed;
     return true;
 }
 
+/* What belongs to someone else's backward: all of Q, K, V, dO and at least one gradient, or none.
+ */
+static bool read_files(request *q) {
+    q->paths =
+        (attention_paths){text_of(q, "q"), text_of(q, "k"), text_of(q, "v"), text_of(q, "do")};
+    q->gradients = (gradient_paths){text_of(q, "dq"), text_of(q, "dk"), text_of(q, "dv")};
+    int inputs = (q->paths.q[0] != 0) + (q->paths.k[0] != 0) + (q->paths.v[0] != 0) +
+                 (q->paths.d_out[0] != 0);
+    int outputs = (q->gradients.dq[0] != 0) + (q->gradients.dk[0] != 0) + (q->gradients.dv[0] != 0);
+    bool mask_files = text_of(q, "key-lengths")[0] || text_of(q, "allowed")[0];
+    q->from_files = inputs == 4 && outputs > 0;
+    if (q->from_files) return mask_request_read(&GRADCHECK_COMMAND, &q->text, &q->file_mask);
+    if (inputs + outputs == 0 && !mask_files) return true;
+    (void)message_fail(0, "gradcheck: expected --q, --k, --v, --do and one or more of --dq, --dk, "
+                          "--dv together, or none of these and of the mask's files");
+    return false;
+}
+
+static bool read_scales(request *q) {
+    const char *text = text_of(q, "scale");
+    if (!text[0]) text = q->from_files ? "sqrt" : "none,sqrt";
+    if (!scale_option_list(text, &q->scale)) return false;
+    if (!q->from_files || q->scale.count == 1) return true;
+    (void)message_fail(0, "--scale '%s': expected one rule together with --q", text);
+    return false;
+}
+
+static bool read_mask(request *q) {
+    const char *mask = text_of(q, "mask");
+    if (options_flag(&GRADCHECK_COMMAND, &q->text, "causal")) mask = "causal-top-left";
+    if (q->from_files) return true;
+    return read_name("mask", mask[0] ? mask : "all", MASK_NAMES, MASK_KINDS, "all", MASK_KINDS,
+                     &q->mask);
+}
+
 static bool read_request(request *q) {
     const options *o = &q->text;
-    const char *mask = text_of(q, "mask");
-    if (options_flag(&GRADCHECK_COMMAND, o, "causal")) mask = "causal-top-left";
-    bool good = read_op(q) && read_size(q, "batch", 64, &q->shape.batch) &&
+    bool good = read_files(q) && read_op(q) && read_size(q, "batch", 64, &q->shape.batch) &&
                 read_size(q, "tokens", 4096, &q->shape.tokens) &&
                 read_size(q, "keys", 4096, &q->shape.keys) &&
                 options_int_list("d-k", text_of(q, "d-k"), 1, 65536, q->d_k, &q->d_k_count) &&
-                read_size(q, "d-v", 65536, &q->shape.d_v) &&
-                scale_option_list(text_of(q, "scale"), &q->scale) &&
-                read_name("mask", mask, MASK_NAMES, MASK_KINDS, "all", MASK_KINDS, &q->mask) &&
+                read_size(q, "d-v", 65536, &q->shape.d_v) && read_scales(q) && read_mask(q) &&
                 read_name("fault", text_of(q, "fault"), FAULT_NAMES, FAULTS, "", -1, &q->fault) &&
                 read_check(q);
     q->strict = options_flag(&GRADCHECK_COMMAND, o, "strict");
@@ -314,12 +361,21 @@ static int say_totals(const request *q, const totals *t) {
     return bad ? EXIT_FAILED : EXIT_OK;
 }
 
+static int run_files(const request *q, output *o, FILE *table) {
+    int code = gradcheck_files(&q->paths, &q->file_mask, &q->gradients, q->scale.rule[0],
+                               q->check.rtol, o->stream, table);
+    bool good = code != EXIT_USAGE && output_close(o) && output_commit(o);
+    output_discard(o);
+    return good || code == EXIT_USAGE ? code : EXIT_FAILED;
+}
+
 static int run(const request *q) {
     const bool direct = output_is_direct(q->output);
     output o[3] = {{NULL, NULL, NULL}};
     totals t = {.table = direct ? stderr : stdout};
     if (!output_open(&o[0], q->output)) return EXIT_FAILED;
     t.csv = o[0].stream;
+    if (q->from_files) return run_files(q, &o[0], t.table);
     tt_rng_seed(&t.rng, q->check.seed);
     (void)fputs("op,input,case,coordinates,pass,fail,inconclusive,worst_index,analytic,numeric,"
                 "error_bar,taylor_slope\n",

@@ -44,8 +44,7 @@ static const option_spec OPTIONS[] = {
 
 const command_spec STALL_COMMAND = {
     "stall",
-    "Trains attention at several d_k with and without the scale, logs every gradient on the way,\n"
-    "and says what was seen.",
+    "Trains attention at several d_k with and without the scale, and says what was seen.",
     OPTIONS,
     sizeof OPTIONS / sizeof *OPTIONS,
     "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a row\n"
