@@ -4,6 +4,8 @@
 
 #include "message.h"
 #include "options.h"
+#include "saturation.h"
+
 #include "stall.h"
 #include "version.h"
 
@@ -14,6 +16,7 @@ typedef struct subcommand {
 
 static const subcommand SUBCOMMANDS[] = {
     {&STALL_COMMAND, stall_main},
+    {&SATURATION_COMMAND, saturation_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };
