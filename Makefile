@@ -69,7 +69,7 @@ tsan:
 # The tests that train for minutes under valgrind are left out; what they run is run by others.
 valgrind: $(BUILD)/tests/run
 	@mkdir -p $(BUILD)/tests/scratch
-	for suite in rng gemm softmax tape ops attention optim stats options output stall npy; do \
+	for suite in rng gemm softmax tape ops attention scale optim stats options output stall npy saturation; do \
 	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
 	    $(BUILD)/tests/run || exit 1; done
 
@@ -80,6 +80,10 @@ fuzz:
 	clang $(STANDARD) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/npy.c experiments/tensor_file.c -lm -o build/fuzz/npy
 	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
+
+# Deliberate faults, one at a time: does a test notice each? Takes most of an hour.
+mutants:
+	scripts/mutants
 
 coverage:
 	$(MAKE) test BUILD=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS="--coverage"
@@ -101,27 +105,53 @@ lint:
 
 RESULTS ?= results
 STALL_OPTIONS ?=
+# Enough rows for figures, at four numbers of keys and under every rule, in some 20 seconds.
+ALL_RULES = none,sqrt,linear,log,keys,cosine,t5,rms
+SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale $(ALL_RULES) --rows 20000
 
+# The saturation table has 352 lines: it goes to a file, and only the sentences below it are shown.
 reproduce: all
 	$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS)
+	@mkdir -p "$(RESULTS)"
+	$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
+	@sed -n '/^Measured/,$$p' "$(RESULTS)/saturation.txt"
+	$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
 	@$(MAKE) --no-print-directory plots
 
 plots:
 	@scripts/plots "$(RESULTS)/stall" "$(RESULTS)/figures"
+	@scripts/plots "$(RESULTS)/saturation" "$(RESULTS)/figures"
+	@scripts/plots "$(RESULTS)/gradcheck" "$(RESULTS)/figures"
 
-# What README shows: figures, summary and printed text of a default run. check-expected compares a
-# new run by value where training is not chaotic and by verdict where it is.
-expected: all
-	@mkdir -p $(BUILD)/expected
-	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/printed.txt
+# What README shows: figures, summary and printed text of the default runs, of stall under all rules
+# (minutes) and of the published table. check-expected compares a new run of stall by value where
+# training is not chaotic and by verdict where it is, and one of saturation by value.
+EXPECTED = experiments/expected
+expected: all example
+	@mkdir -p $(BUILD)/expected/figures
+	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/stall.txt
+	$(BUILD)/sqrtdk stall --scale $(ALL_RULES) --output $(BUILD)/expected/stall_rules.csv >$(BUILD)/expected/stall_rules.txt
+	$(BUILD)/sqrtdk saturation --output $(BUILD)/expected/saturation.csv >$(BUILD)/expected/saturation.txt
+	scripts/compare_published >$(EXPECTED)/published.txt
+	$(BUILD)/sqrtdk gradcheck --quiet --output $(BUILD)/expected/gradcheck.csv >$(EXPECTED)/gradcheck.txt
+	$(BUILD)/custom_op >>$(EXPECTED)/gradcheck.txt
+	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/figures/saturation.csv $(SATURATION_OPTIONS)
 	scripts/plots $(BUILD)/expected/stall
+	scripts/plots $(BUILD)/expected/figures/saturation
+	scripts/plots $(BUILD)/expected/gradcheck $(BUILD)/expected/figures
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
-	  $(BUILD)/expected/stall_*.svg experiments/expected/
-	sed '/^Written/d' $(BUILD)/expected/printed.txt >experiments/expected/stall.txt
+	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
+	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
+	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/saturation.csv \
+	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
+	for name in stall stall_rules saturation; do \
+	  sed '/^Written/d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 
 check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
-	scripts/compare_runs experiments/expected/stall_runs.csv $(BUILD)/expected/stall_runs.csv
+	scripts/compare_runs $(EXPECTED)/stall_runs.csv $(BUILD)/expected/stall_runs.csv
+	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/saturation.csv
+	scripts/compare_values $(EXPECTED)/saturation.csv $(BUILD)/expected/saturation.csv
 
 # ---- Installing ----------------------------------------------------------------------------------
 
@@ -136,4 +166,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all example test asan tsan valgrind fuzz coverage lint reproduce plots expected check-expected install clean
+.PHONY: all example test asan tsan valgrind fuzz mutants coverage lint reproduce plots expected check-expected install clean

@@ -6,6 +6,7 @@
 #include "inspect.h"
 #include "message.h"
 #include "options.h"
+#include "saturation.h"
 #include "stall.h"
 #include "trace.h"
 #include "version.h"
@@ -16,10 +17,9 @@ typedef struct subcommand {
 } subcommand;
 
 static const subcommand SUBCOMMANDS[] = {
-    {&STALL_COMMAND, stall_main},
-    {&GRADCHECK_COMMAND, gradcheck_main},
-    {&TRACE_COMMAND, trace_main},
-    {&INSPECT_COMMAND, inspect_main},
+    {&STALL_COMMAND, stall_main},           {&GRADCHECK_COMMAND, gradcheck_main},
+    {&TRACE_COMMAND, trace_main},           {&INSPECT_COMMAND, inspect_main},
+    {&SATURATION_COMMAND, saturation_main},
 };
 
 enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };

@@ -7,7 +7,8 @@
 enum { BAR = 24 };
 
 void progress_start(progress *p, tt_size cells, double work, bool quiet) {
-    *p = (progress){.shown = !quiet && isatty(STDERR_FILENO), .cells = cells, .work = work};
+    *p = (progress){
+        .shown = !quiet && isatty(STDERR_FILENO), .unit = "steps", .cells = cells, .work = work};
     (void)clock_gettime(CLOCK_MONOTONIC, &p->start);
 }
 
@@ -25,9 +26,9 @@ static void draw(progress *p) {
     double left = share > 0 ? seconds * (1 - share) / share : 0;
     for (int i = 0; i < BAR; i++) bar[i] = (double)i < share * BAR ? '#' : '.';
     bar[BAR] = '\0';
-    (void)fprintf(stderr, "\r[%s] %td/%td cells, %.0f steps/s, %d:%02d left \033[K", bar,
+    (void)fprintf(stderr, "\r[%s] %td/%td cells, %.0f %s/s, %d:%02d left \033[K", bar,
                   p->cells_done, p->cells, seconds > 0 ? (double)p->steps_done / seconds : 0,
-                  (int)(left / 60), (int)left % 60);
+                  p->unit, (int)(left / 60), (int)left % 60);
     (void)fflush(stderr);
     p->drawn = seconds;
 }

@@ -11,6 +11,7 @@
 
 typedef struct progress {
     bool shown;
+    const char *unit; /* what `steps` counts: "steps" unless set after progress_start */
     tt_size cells, cells_done;
     double work, work_done; /* any unit; the time left is in proportion */
     tt_size steps_done;

@@ -16,9 +16,9 @@
 #include "output.h"
 #include "progress.h"
 #include "scale_option.h"
+#include "settings.h"
 #include "stall_log.h"
 #include "stall_report.h"
-#include "version.h"
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "8,16,32,64,128,256,512", "key widths, 1 to 65536; a..b is a range"},
@@ -133,14 +133,6 @@ static bool read_gain(request *q) {
     return false;
 }
 
-static bool read_threads(request *q) {
-    const char *text = text_of(q, "threads");
-    tt_size threads = machine_processors();
-    if (text[0] && !read_size(q, "threads", 1, 1024, &threads)) return false;
-    q->config.threads = (int)threads;
-    return true;
-}
-
 /* Refuses what this machine cannot hold before anything is allocated, and runs no more cells at
  * once than fit. */
 static bool fits_memory(request *q) {
@@ -177,7 +169,8 @@ static bool read_request(request *q) {
                 read_size(q, "d-model", 1, 65536, &m->d_model) &&
                 read_size(q, "d-v", 1, 65536, &m->d_v) &&
                 read_choice(q, "init", "standard", "teacher", &m->start_teacher) && read_gain(q) &&
-                read_unit(q) && read_size(q, "every", 1, 1000000000, &c->every) && read_threads(q);
+                read_unit(q) && read_size(q, "every", 1, 1000000000, &c->every) &&
+                settings_threads(text_of(q, "threads"), &c->threads);
     if (!good) return false;
     c->d_k = q->lists.d_k;
     c->lr = q->lists.lr;
@@ -199,29 +192,6 @@ static bool read_request(request *q) {
         return false;
     }
     return fits_memory(q);
-}
-
-/* Everything that a result depends on, as "key = value" lines; the caller frees. */
-static char *settings_of(const request *q) {
-    static const char *const NOT_SETTINGS[] = {"threads", "output", "resume", "quiet"};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return NULL;
-    (void)fprintf(to, "program = sqrtdk stall\nversion = %s\n", SQRTDK_VERSION);
-    for (int i = 0; i < STALL_COMMAND.count; i++) {
-        bool setting = true;
-        for (size_t j = 0; j < sizeof NOT_SETTINGS / sizeof *NOT_SETTINGS; j++)
-            setting = setting && strcmp(OPTIONS[i].name, NOT_SETTINGS[j]) != 0;
-        const char *value = q->text.text[i];
-        if (setting)
-            (void)fprintf(to, "%s = %s\n", OPTIONS[i].name,
-                          !OPTIONS[i].value && !value[0] ? "no" : value);
-    }
-    machine_describe(to);
-    if (fclose(to) == 0) return text;
-    free(text);
-    return NULL;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -428,7 +398,7 @@ int stall_main(int argc, char **argv) {
     }
     if (!read_request(&q)) return EXIT_USAGE;
     r.request = &q;
-    r.settings = settings_of(&q);
+    r.settings = settings_describe(&STALL_COMMAND, &q.text);
     r.partial_path = q.direct ? NULL : partial_path_of(q.output);
     int code = EXIT_FAILED;
     catch_signals();

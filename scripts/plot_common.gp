@@ -1,9 +1,8 @@
-# What the figures of the stall experiment share beside plot_page.gp: rules, palette, axes, labels.
-# Not a figure itself. Each scripts/plot_stall_NAME.gp sets NEEDS (the columns it reads), loads
-# this file, and then finds
+# What the figures over d_k and rules share beside plot_page.gp: palette, axes, labels. Not a figure itself.
+# Each scripts/plot_NAME.gp sets NAME, CSV, OUT, KIND and NEEDS (the columns it reads), loads this file
+# (those of `stall` plot_stall_common.gp, of `saturation` plot_saturation_common.gp, which load it),
+# and then finds
 #   SCALES, DKS   the scaling rules (none and sqrt first) and key widths (ascending) of the CSV
-#   picked(0)     is this row's learning rate the first of its d_k and rule? Rows of others are left out,
-#                 and the line under the title says so
 # Needs gnuplot 5.4 or later.
 
 load HERE . "plot_page.gp"
@@ -15,49 +14,28 @@ MISSING = -1e301
 HUGE = 1e300
 num(c)   = (t_ = stringcolumn(c), strlen(t_) == 0 || strstrt(t_, "nan") ? MISSING : strstrt(t_, "inf") ? HUGE : column(c))
 known(v) = v != MISSING
-# (With --lr-unit logit every d_k and rule has learning rates of its own, so a pick for the whole file would not do.)
-SEEN = ""; LRS = ""; WIDTHS = ""; PICKED = ""; PICKED_LRS = ""; lr_least = 1e300; lr_most = 0
-cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale") . "|"
-picked(x) = in(PICKED, cell(0) . stringcolumn("lr"))
-pick(lr) = strstrt(" " . PICKED, " " . cell(0)) ? 0 : (PICKED = with(PICKED, cell(0) . lr), PICKED_LRS = with(PICKED_LRS, lr), \
-    lr_least = min(lr_least, column("lr")), lr_most = max(lr_most, column("lr")), 0)
-stats CSV using (SEEN = with(SEEN, stringcolumn("scale")), LRS = with(LRS, stringcolumn("lr")), pick(stringcolumn("lr")), \
-    WIDTHS = with(WIDTHS, stringcolumn("d_k")), 1) nooutput
+# `eval sorted(list)` sets SORTED, its whole numbers ascending, each once.
+sorted(list) = sprintf("SORTED = ''; do for [k = 1:words('%s')] { least = 0; \
+    do for [d in '%s'] { if (!in(SORTED, d) && (least == 0 || d + 0 < least)) { least = d + 0 } }; \
+    SORTED = with(SORTED, sprintf('%%d', least)) }", list, list)
+SEEN = ""; WIDTHS = ""
+stats CSV using (SEEN = with(SEEN, stringcolumn("scale")), WIDTHS = with(WIDTHS, stringcolumn("d_k")), 1) nooutput
 SCALES = in(SEEN, "none") ? "none" : ""
 if (in(SEEN, "sqrt")) { SCALES = with(SCALES, "sqrt") }
 do for [s in SEEN] { SCALES = with(SCALES, s) }
 do for [d in WIDTHS] { if (!digits(d)) { eval die("a d_k of " . plain(d) . " in " . plain(CSV)) } }
-DKS = ""
-do for [k = 1:words(WIDTHS)] {
-    least = 0
-    do for [d in WIDTHS] { if (!in(DKS, d) && (least == 0 || d + 0 < least)) { least = d + 0 } }
-    DKS = with(DKS, sprintf("%d", least))
-}
+eval sorted(WIDTHS)
+DKS = SORTED
 if (words(SCALES) == 0 || word(DKS, 1) + 0 < 1) { eval die("no d_k and scale to be found in " . plain(CSV)) }
 NS = words(SCALES); NDK = words(DKS)
 DMIN = word(DKS, 1) + 0; DMAX = word(DKS, NDK) + 0
-row(s, d) = stringcolumn("scale") eq s && column("d_k") == d && picked(0)
-# `eval runs_of(d_k)` sets RUN, the rules that ran at that width.
-runs_of(d) = sprintf("RUN = ''; stats CSV using (s_ = stringcolumn('scale'), row(s_, %d) ? (RUN = with(RUN, s_), 1) : 1) nooutput", d)
 # stats leaves out what the axes leave out: no ranges, no log scale when it is to look at everything.
 RAW = "unset logscale; set xrange [*:*]; set yrange [*:*]"
-
-# The steps asked for, if the file says so: all its runs may have ended early.
-STEPS_ASKED = 0
-if (has("steps")) {
-    stats CSV using (STEPS_ASKED = max(STEPS_ASKED, num("steps")), 1) nooutput
-}
-asked(n) = max(n, STEPS_ASKED)
 
 # ---- Words. Nothing but these labels knows a rule by name.
 pretty(s) = s eq "none" ? "without the scale" : s eq "sqrt" ? "with 1/sqrt(d_k)" : s
 twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/sqrt(d_k)" : s
 listed(l) = (l_ = "", sum [i = 1:words(l)] (l_ = l_ . (i > 1 ? ", " : " ") . word(l, i), 0), l_)
-lr_words = lr_most > 1.000001 * lr_least ? sprintf("lr %.3g to %.3g, by d_k and rule", lr_least, lr_most) : \
-    "lr " . word(LRS, 1) . (words(LRS) > words(PICKED_LRS) ? " (first of" . listed(LRS) . ")" : "")
-over_seeds(n) = n > 1 ? sprintf("median, band = quartiles over %d seeds", n) : "one seed, so no band"
-PAIR = (NS == 2 && in(SEEN, "none") && in(SEEN, "sqrt"))   # the lesson's own comparison: the title can say who wins
-
 # ---- Palette: Okabe and Ito's, the lighter ones darkened so that text in them can be read; each
 # rule has its own dashes and point too, for print in grey.
 COLOURS = "#D55E00 #0A3F73 #009E73 #B0508A #3A93C8 #A87400 #000000 #777777"
@@ -80,6 +58,7 @@ unset key
 set border 3 lc rgb GREY
 set tics nomirror out scale 0.5 textcolor rgb "#333333"
 
+
 # ---- Log axes. Zeros are drawn on the axis, a decade under the least value, and the tick there says
 # so; so are values under CAP, at CAP: they are not worth the room.
 decade(v) = floor(log10(v) + 1e-9)
@@ -101,15 +80,6 @@ gy(v) = log10(max(v, YLO) / YLO) / log10(YHI / YLO)   # the height of v in the g
 DK_AXIS = 'set logscale x 2; set xtics (); last_ = 0; \
     do for [k = NDK:1:-1] { d_ = word(DKS, k) + 0.0; if (last_ == 0 || log(last_ / d_) > DK_ROOM * log(XHI / XLO)) { \
         set xtics add (sprintf("%d", d_) d_); last_ = d_ } }'
-# About three ticks on a step axis; at most 200 points a curve, which is all that can be seen
-# (fewer where there are many rules, so that an SVG stays small).
-STEP_AXIS = 'raw_ = XMAX / 2.5; p_ = 10.0**decade(raw_); m_ = raw_ / p_; \
-    set xtics 0, max(1, p_ * (m_ < 1.5 ? 1 : m_ < 3.5 ? 2 : m_ < 7.5 ? 5 : 10))'
-before = -1
-BINS = max(60, min(200, 530 / NS))
-bin(x) = int(1.0 * BINS * x / XMAX)
-keep(x) = bin(x) != before || x <= 0 || x >= XMAX ? (before = bin(x), 1) : 0
-
 # ---- Labels at the curves' ends, in the right margin: `eval add_label(text, colour, x, height)`
 # for each, then `eval SPREAD`, which moves them apart until none touches another.
 array LG[40]; array LT[40]; array LC[40]; array LX[40]; array LP[40]; array LH[40]

@@ -8,7 +8,7 @@ SERIES = "ratio ratio_rescaled cos_m"
 do for [c in SERIES] { NEEDS = NEEDS . sprintf(" %s_median %s_q1 %s_q3", c, c, c) }
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
-load HERE . "plot_common.gp"
+load HERE . "plot_stall_common.gp"
 DK = DMAX
 
 eval runs_of(DK)

@@ -6,7 +6,7 @@ NAME = "plot_stall_loss"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a st
 NEEDS = "d_k scale lr step seeds ratio_median ratio_q1 ratio_q3"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
-load HERE . "plot_common.gp"
+load HERE . "plot_stall_common.gp"
 
 SHOWN = word(DKS, 1)
 if (NDK > 2) {

@@ -9,7 +9,7 @@ PANELS = "grad_wq row_grad_mean row_grad_median"
 do for [c in PANELS] { NEEDS = NEEDS . sprintf(" %s_median %s_q1 %s_q3", c, c, c) }
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
-load HERE . "plot_common.gp"
+load HERE . "plot_stall_common.gp"
 array SAYS[3] = ["gradient of the weights:\n|dL/dWq|", "signal through the softmax:\nmean row's gradient", \
     "signal through the softmax:\ntypical (median) row's gradient"]
 

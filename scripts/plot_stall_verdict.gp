@@ -6,7 +6,7 @@ NAME = "plot_stall_verdict"; CSV = ARG1; OUT = ARG2; KIND = "the _runs.csv of a 
 NEEDS = "seed d_k scale lr steps ratio"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
-load HERE . "plot_common.gp"
+load HERE . "plot_stall_common.gp"
 
 CAP = 1e-8
 SEEDS = ""; STEPS = 0; LOST = 0

@@ -10,6 +10,7 @@ int main(void) {
     srunner_add_suite(runner, tape_suite());
     srunner_add_suite(runner, ops_suite());
     srunner_add_suite(runner, attention_suite());
+    srunner_add_suite(runner, scale_suite());
     srunner_add_suite(runner, cases_suite());
     srunner_add_suite(runner, optim_suite());
     srunner_add_suite(runner, stats_suite());
@@ -20,6 +21,7 @@ int main(void) {
     srunner_add_suite(runner, gradcheck_suite());
     srunner_add_suite(runner, npy_suite());
     srunner_add_suite(runner, theory_suite());
+    srunner_add_suite(runner, saturation_suite());
     srunner_add_suite(runner, program_suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

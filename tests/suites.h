@@ -10,6 +10,7 @@ Suite *softmax_suite(void);
 Suite *tape_suite(void);
 Suite *ops_suite(void);
 Suite *attention_suite(void);
+Suite *scale_suite(void);
 Suite *cases_suite(void);
 Suite *optim_suite(void);
 Suite *stats_suite(void);
@@ -20,6 +21,7 @@ Suite *stall_suite(void);
 Suite *gradcheck_suite(void);
 Suite *npy_suite(void);
 Suite *theory_suite(void);
+Suite *saturation_suite(void);
 Suite *program_suite(void);
 
 #endif

@@ -25,8 +25,8 @@ typedef tt_var build_fn(tt_tape *tape, const tt_var *input);
  * largest gradient of the input. */
 void assert_gradients(build_fn *build, const tt_tensor *inputs, int count, tt_rng *rng);
 
-/* The same for build(x) + build(x), two nodes on one set of inputs: a backward that sets its inputs'
- * gradients where it should add to them is right once and wrong here. */
+/* The same for build(x) + build(x), two nodes on one set of inputs: a backward that sets its
+ * inputs' gradients where it should add to them is right once and wrong here. */
 void assert_gradients_twice(build_fn *build, const tt_tensor *inputs, int count, tt_rng *rng);
 
 /* Runs the program with these arguments (a shell text; prefix it with settings as "LC_ALL=C ") and

@@ -1,0 +1,360 @@
+/* test_saturation.c: what is drawn and measured falls on the exact means and on a published table,
+ * and does not depend on threads, locale or company; and the program writes and refuses what it
+ * should. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "saturation_draw.h"
+#include "saturation_report.h"
+#include "saturation_theory.h"
+#include "suites.h"
+#include "support.h"
+
+#define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
+
+enum { RULES_MOST = 8 };
+
+/* A finished sweep; the lists live as long as the test. */
+static saturation finished(saturation_config config, const char *const *rules) {
+    static const tt_scale_rule *in_use[RULES_MOST];
+    saturation s;
+    progress p;
+    for (int k = 0; k < config.scale_count; k++) in_use[k] = tt_scale_find(rules[k]);
+    config.scale = in_use;
+    if (config.threads == 0) config.threads = 2;
+    ck_assert(saturation_new(&s, &config));
+    progress_start(&p, s.count, saturation_work(&s), true);
+    const char *error = saturation_run(&s, &p);
+    ck_assert_msg(!error, "%s", error);
+    saturation_exact(&s);
+    return s;
+}
+
+/* Every comparison of the sweep within 4.5 standard errors: of 300 independent ones a larger one
+ * comes up once in 500 sweeps, and the seed is fixed. */
+static void assert_on_theory(const saturation *s, int comparisons_expected) {
+    comparisons found = saturation_compare(s);
+    ck_assert_int_eq(found.count, comparisons_expected);
+    ck_assert_msg(found.largest <= 4.5, "%s: z = %g", SATURATION_NAMES[found.metric],
+                  found.largest);
+}
+
+/* ---- Against theory -------------------------------------------------------------------------- */
+
+START_TEST(random_rows_fall_on_the_exact_means_under_every_constant_factor) {
+    static const int64_t D_K[] = {1, 6, 40}, KEYS[] = {2, 5, 16};
+    static const char *const RULES[] = {"none", "sqrt", "linear", "log", "t5"};
+    saturation s = finished((saturation_config){.d_k = D_K,
+                                                .d_k_count = 3,
+                                                .keys = KEYS,
+                                                .keys_count = 3,
+                                                .scale_count = 5,
+                                                .rows = 4000},
+                            RULES);
+    assert_on_theory(&s, 3 * 3 * 5 * 6);
+    saturation_free(&s);
+}
+END_TEST
+
+START_TEST(iid_logits_fall_on_the_exact_means) {
+    static const double SIGMA[] = {0.3, 1, 3, 20};
+    static const int64_t KEYS[] = {2, 9, 64};
+    saturation s = finished((saturation_config){.sigma = SIGMA,
+                                                .sigma_count = 4,
+                                                .keys = KEYS,
+                                                .keys_count = 3,
+                                                .rows = 8000,
+                                                .seed = 1},
+                            NULL);
+    assert_on_theory(&s, 4 * 3 * 6);
+    saturation_free(&s);
+}
+END_TEST
+
+START_TEST(rules_that_divide_by_norms_have_no_exact_value) {
+    static const int64_t D_K[] = {4}, KEYS[] = {5};
+    static const char *const RULES[] = {"keys", "cosine", "rms"};
+    saturation s = finished((saturation_config){.d_k = D_K,
+                                                .d_k_count = 1,
+                                                .keys = KEYS,
+                                                .keys_count = 1,
+                                                .scale_count = 3,
+                                                .rows = 50},
+                            RULES);
+    assert_on_theory(&s, 0);
+    saturation_free(&s);
+}
+END_TEST
+
+START_TEST(a_scale_of_nearly_0_is_not_compared_with_rounding) {
+    saturation_cell c = {.keys = 4};
+    c.of[SAT_ENTROPY] = (saturation_summary){.mean = log(4) - 1e-15, .standard_error = 1e-16};
+    c.exact[SAT_ENTROPY] = log(4);
+    ck_assert(isnan(saturation_z(&c, SAT_ENTROPY)));
+    c.of[SAT_ENTROPY].standard_error = NAN; /* a single matrix */
+    ck_assert(isnan(saturation_z(&c, SAT_ENTROPY)));
+}
+END_TEST
+
+START_TEST(the_largest_of_many_z_is_where_tables_have_it) {
+    /* two-sided 5 % and 50 % points of the normal distribution; three digits are printed */
+    ck_assert_double_eq_tol(saturation_largest_of(1, 0.05), 1.959963984540054, 1e-9);
+    ck_assert_double_eq_tol(saturation_largest_of(1, 0.5), 0.674489750196082, 1e-9);
+    /* P(all of 100 below 3.4) = (1 - 6.7385e-4)^100 = 0.93482 */
+    ck_assert_double_eq_tol(saturation_largest_of(100, 1 - 0.934817), 3.4, 1e-4);
+}
+END_TEST
+
+/* ---- The published table --------------------------------------------------------------------- */
+
+static const saturation_cell *cell_named(const saturation *s, long d_k, const char *scale) {
+    for (tt_size i = 0; i < s->count; i++)
+        if (s->cells[i].d_k == d_k && strcmp(s->cells[i].scale.name, scale) == 0)
+            return &s->cells[i];
+    ck_abort_msg("no cell of d_k %ld, scale %s", d_k, scale);
+    return NULL;
+}
+
+/* 2,000 matrices here; scripts/compare_published takes 40,000. 4 standard deviations: 48 values, so
+ * by chance one run in 330 would fail, and the seed is fixed. */
+START_TEST(rows_of_ten_keys_agree_with_the_published_table) {
+    static const int64_t D_K[] = {8, 16, 32, 64, 128, 256}, KEYS[] = {10};
+    static const char *const RULES[] = {"none", "sqrt"};
+    saturation s = finished((saturation_config){.d_k = D_K,
+                                                .d_k_count = 6,
+                                                .keys = KEYS,
+                                                .keys_count = 1,
+                                                .scale_count = 2,
+                                                .rows = 20000},
+                            RULES);
+    FILE *table = open_golden("saturation_t10.csv");
+    char line[256], scale[16], metric[16];
+    long d_k;
+    double published, deviation, long_run, long_error;
+    int count = 0;
+    ck_assert(fgets(line, sizeof line, table) != NULL);
+    while (fgets(line, sizeof line, table)) {
+        ck_assert(sscanf(line, "%ld,%15[a-z],%15[a-z_],%lf,%lf,%lf,%lf", &d_k, scale, metric,
+                         &published, &deviation, &long_run, &long_error) == 7);
+        int m = strcmp(metric, "entropy") == 0 ? SAT_ENTROPY : SAT_MAX_WEIGHT;
+        const saturation_summary *of = &cell_named(&s, d_k, scale)->of[m];
+        double off = (of->mean - published) / hypot(of->standard_error, deviation);
+        double off_long = (of->mean - long_run) / hypot(of->standard_error, long_error);
+        ck_assert_msg(fabs(off) <= 4 && fabs(off_long) <= 4,
+                      "d_k %ld, scale %s, %s: %g from the published, %g from the long run", d_k,
+                      scale, metric, off, off_long);
+        count++;
+    }
+    ck_assert_int_eq(count, 24);
+    (void)fclose(table);
+    saturation_free(&s);
+}
+END_TEST
+
+/* ---- How rows are drawn and summarised ------------------------------------------------------- */
+
+START_TEST(a_cell_does_not_depend_on_threads_nor_on_the_other_cells) {
+    static const int64_t D_K[] = {3, 5}, KEYS[] = {4, 700};
+    static const char *const RULES[] = {"cosine", "none"};
+    saturation_config all = {.d_k = D_K,
+                             .d_k_count = 2,
+                             .keys = KEYS,
+                             .keys_count = 2,
+                             .scale_count = 2,
+                             .rows = 1500,
+                             .seed = 7,
+                             .threads = 1};
+    saturation_config alone = all;
+    alone.d_k = &D_K[1];
+    alone.keys = &KEYS[0];
+    alone.d_k_count = alone.keys_count = alone.scale_count = 1;
+    alone.threads = 5;
+    saturation a = finished(all, RULES), b = finished(alone, &RULES[1]);
+    ck_assert(memcmp(saturation_at(&a, 1, 0, 1)->of, b.cells[0].of, sizeof b.cells[0].of) == 0);
+    saturation_free(&a);
+    saturation_free(&b);
+}
+END_TEST
+
+START_TEST(rows_are_rounded_up_to_whole_matrices) {
+    saturation_config config = {.rows = 100};
+    ck_assert_int_eq((int)saturation_matrices(&config, 10), 10);
+    ck_assert_int_eq((int)saturation_matrices(&config, 16), 7);
+    ck_assert_int_eq((int)saturation_matrices(&config, 4096), 1);
+}
+END_TEST
+
+START_TEST(a_single_matrix_has_no_standard_error) {
+    static const int64_t D_K[] = {4}, KEYS[] = {5};
+    static const char *const RULES[] = {"none"};
+    saturation s = finished(
+        (saturation_config){
+            .d_k = D_K, .d_k_count = 1, .keys = KEYS, .keys_count = 1, .scale_count = 1, .rows = 5},
+        RULES);
+    ck_assert(isnan(s.cells[0].of[SAT_ENTROPY].standard_error));
+    ck_assert(s.cells[0].of[SAT_ENTROPY].mean > 0);
+    saturation_free(&s);
+}
+END_TEST
+
+START_TEST(t5_has_the_logits_of_sqrt_and_sqrt_d_k_times_its_query_gradient) {
+    static const int64_t D_K[] = {64}, KEYS[] = {6}; /* gain 1/8: no rounding */
+    static const char *const RULES[] = {"sqrt", "t5"};
+    saturation s = finished((saturation_config){.d_k = D_K,
+                                                .d_k_count = 1,
+                                                .keys = KEYS,
+                                                .keys_count = 1,
+                                                .scale_count = 2,
+                                                .rows = 60},
+                            RULES);
+    const saturation_summary *a = s.cells[0].of, *b = s.cells[1].of;
+    ck_assert(a[SAT_ENTROPY].mean == b[SAT_ENTROPY].mean);
+    ck_assert(a[SAT_ROW_GRAD].median == b[SAT_ROW_GRAD].median);
+    ck_assert(8 * a[SAT_DQ].mean == b[SAT_DQ].mean);
+    saturation_free(&s);
+}
+END_TEST
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+#define SMALL "saturation --d-k 2,9 --keys 3,4 --scale none,keys,0.125 --rows 300 "
+
+static void run_small(const char *environment, const char *extra, const char *name) {
+    char arguments[512];
+    (void)snprintf(arguments, sizeof arguments, SMALL "%s --quiet --output %s/%s.csv", extra,
+                   TEST_SCRATCH_DIR, name);
+    const captured *c = run_program(environment, arguments);
+    ck_assert_msg(c->code == 0, "exit %d: %s", c->code, c->err);
+    ck_assert_str_eq(c->out, "");
+    ck_assert_str_eq(c->err, "");
+}
+
+static void assert_same_results(const char *a, const char *b) {
+    static const char *const ENDINGS[] = {".csv", "_theory.csv", ".meta"};
+    char first[256], second[256];
+    for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++) {
+        (void)snprintf(first, sizeof first, "%s/%s%s", TEST_SCRATCH_DIR, a, ENDINGS[i]);
+        (void)snprintf(second, sizeof second, "%s/%s%s", TEST_SCRATCH_DIR, b, ENDINGS[i]);
+        assert_same_file(first, second);
+    }
+}
+
+START_TEST(same_bytes_for_any_threads_and_locale) {
+    run_small("LC_ALL=C", "--threads 1", "sat1");
+    run_small("LC_ALL=C", "--threads 3", "sat3");
+    run_small("LC_ALL=comma LOCPATH=" TEST_LOCALES, "", "sat_comma");
+    assert_same_results("sat1", "sat3");
+    assert_same_results("sat1", "sat_comma");
+}
+END_TEST
+
+/* What the figures and other people's scripts read: columns, order, and which fields are empty. */
+START_TEST(the_file_is_long_and_nested_as_documented) {
+    run_small("", "", "sat_long");
+    char *text = read_whole(IN_SCRATCH("sat_long.csv"));
+    static const char HEADER[] = "d_k,keys,scale,metric,statistic,value,standard_error,theory,z\n";
+    ck_assert_msg(strncmp(text, HEADER, strlen(HEADER)) == 0, "%.80s", text);
+    const char *at = text + strlen(HEADER);
+    static const char *const D_K[] = {"2", "9"}, *const KEYS[] = {"3", "4"},
+                             *const SCALE[] = {"none", "keys", "0.125"},
+                             *const STATISTIC[] = {"mean", "p10", "median", "p90"};
+    for (int i = 0; i < 2 * 2 * 3 * SAT_METRICS * 4; i++) {
+        const int metric = i / 4 % SAT_METRICS, cell = i / 4 / SAT_METRICS;
+        char key[96];
+        (void)snprintf(key, sizeof key, "%s,%s,%s,%s,%s,", D_K[cell / 6], KEYS[cell / 3 % 2],
+                       SCALE[cell % 3], SATURATION_NAMES[metric], STATISTIC[i % 4]);
+        ck_assert_msg(strncmp(at, key, strlen(key)) == 0, "row %d: %s, not %.60s", i, key, at);
+        const char *end = strchr(at, '\n');
+        const bool quantile = i % 4 != 0;
+        ck_assert_msg((strncmp(end - 3, ",,,", 3) == 0) == quantile, "%.90s", at);
+        at = end + 1;
+    }
+    ck_assert_str_eq(at, "");
+    free(text);
+}
+END_TEST
+
+START_TEST(sigma_takes_the_place_of_d_k_and_scale) {
+    const captured *c = run_program("", "saturation --sigma 0.5,8 --keys 4 --rows 80 --output -");
+    ck_assert_int_eq(c->code, 0);
+    static const char HEADER[] = "sigma,keys,metric,statistic,value,standard_error,theory,z\n"
+                                 "0.5,4,logit_std,mean,";
+    ck_assert_msg(strncmp(c->out, HEADER, strlen(HEADER)) == 0, "%.100s", c->out);
+    ck_assert(strstr(c->out, "\n8,4,row_grad_squared,p90,") != NULL);
+    ck_assert(strstr(c->out, "dq_norm") == NULL);
+    ck_assert(strstr(c->err, "freezes at sigma* = sqrt(2 ln n) = 1.67") != NULL);
+}
+END_TEST
+
+START_TEST(the_words_name_the_freezing_line_and_how_mean_and_median_part) {
+    const captured *c =
+        run_program("", "saturation --d-k 4,8,512 --rows 3200 --output " IN_SCRATCH("words.csv"));
+    ck_assert_int_eq(c->code, 0);
+    ck_assert(strstr(c->out, "Measured against exact: 36 comparisons, the largest |z| is") != NULL);
+    ck_assert(strstr(c->out, "the softmax freezes at d_k* = 2 ln n = 5.55. At d_k 4") != NULL);
+    ck_assert(strstr(c->out, "16 keys, d_k 8 to 512, scale none: the Jacobian's norm, mean over "
+                             "rows, fell") != NULL);
+    ck_assert(strstr(c->out, "scale sqrt: the Jacobian's norm, mean over rows, hardly changed") !=
+              NULL);
+}
+END_TEST
+
+START_TEST(wrong_usage_is_one_line_and_exit_2) {
+    static const char *const CASES[][2] = {
+        {"--d-k 0", "--d-k '0': expected whole numbers from 1 to 65536"},
+        {"--keys 1", "--keys '1': expected whole numbers from 2 to 4096"},
+        {"--keys 4097", "--keys '4097': expected whole numbers from 2 to 4096"},
+        {"--keys 4,4", "--keys '4,4': 4 stands there twice"},
+        {"--rows 0", "--rows '0': expected a whole number from 1"},
+        {"--rows 1e5", "--rows '1e5': expected a whole number from 1"},
+        {"--seed 0..4", "--seed '0..4': expected a whole number from 0"},
+        {"--scale half", "--scale 'half': expected, separated by commas, none, sqrt"},
+        {"--sigma 0", "--sigma '0': expected finite numbers above 0"},
+        {"--sigma ''", "--sigma '': expected finite numbers above 0"},
+        {"--sigma 1 --d-k 8", "--sigma 1 with --d-k"},
+        {"--sigma 1 --scale sqrt", "--sigma 1 with --scale"},
+        {"--threads 0", "--threads '0': expected a whole number from 1"},
+        {"--output ''", "--output '': expected a file name"},
+        {"--rwos 5", "did you mean --rows?"},
+        {"--rows 1000000000", "the rows of the largest cell need"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char arguments[256];
+        (void)snprintf(arguments, sizeof arguments, "saturation %s", CASES[i][0]);
+        const captured *c = run_program("", arguments);
+        ck_assert_msg(c->code == 2, "'%s': exit %d", CASES[i][0], c->code);
+        ck_assert_msg(strstr(c->err, CASES[i][1]) != NULL, "%s", c->err);
+        ck_assert_msg(strchr(c->err, '\n') == c->err + strlen(c->err) - 1, "%s", c->err);
+        ck_assert_str_eq(c->out, "");
+    }
+}
+END_TEST
+
+START_TEST(logits_beyond_the_doubles_are_exit_1) {
+    const captured *c = run_program("", "saturation --d-k 64 --scale 1e308 --rows 16 --output -");
+    ck_assert_int_eq(c->code, 1);
+    ck_assert(strstr(c->err, "logits that are not finite") != NULL);
+    ck_assert_str_eq(c->out, "");
+}
+END_TEST
+
+Suite *saturation_suite(void) {
+    const TTest *tests[] = {random_rows_fall_on_the_exact_means_under_every_constant_factor,
+                            iid_logits_fall_on_the_exact_means,
+                            rules_that_divide_by_norms_have_no_exact_value,
+                            a_scale_of_nearly_0_is_not_compared_with_rounding,
+                            the_largest_of_many_z_is_where_tables_have_it,
+                            rows_of_ten_keys_agree_with_the_published_table,
+                            a_cell_does_not_depend_on_threads_nor_on_the_other_cells,
+                            rows_are_rounded_up_to_whole_matrices,
+                            a_single_matrix_has_no_standard_error,
+                            t5_has_the_logits_of_sqrt_and_sqrt_d_k_times_its_query_gradient,
+                            same_bytes_for_any_threads_and_locale,
+                            the_file_is_long_and_nested_as_documented,
+                            sigma_takes_the_place_of_d_k_and_scale,
+                            the_words_name_the_freezing_line_and_how_mean_and_median_part,
+                            wrong_usage_is_one_line_and_exit_2,
+                            logits_beyond_the_doubles_are_exit_1};
+    return suite_of("saturation", tests, sizeof tests / sizeof *tests, 120);
+}

@@ -1,0 +1,221 @@
+/* test_scale.c: each scaling rule three times: its logits against a plain formula, its gradients
+ * against finite differences with and without a mask, and what is defined for zero vectors. */
+#include <math.h>
+#include <string.h>
+
+#include "suites.h"
+#include "support.h"
+#include "tt/attention.h"
+#include "tt/norm.h"
+
+enum { TQ = 3, TK = 5, DK = 4, DV = 2 };
+
+/* Query i sees key j; the last key is seen by nobody, and query 2 sees one key only. */
+static const unsigned char ALLOWED[TQ * TK] = {1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0};
+
+static const tt_scale_rule *rule_in_use;
+static bool masked;
+
+static tt_attention_options options_in_use(void) {
+    tt_attention_options o = {.rule = rule_in_use};
+    if (masked) o.mask.allowed = ALLOWED;
+    return o;
+}
+
+static tt_var build(tt_tape *tape, const tt_var *in) {
+    return tt_attention(tape, in[0], in[1], in[2], options_in_use());
+}
+
+static void draw(tt_tensor in[3], tt_rng *rng) {
+    tt_rng_seed(rng, 5);
+    in[0] = random_tensor(rng, 1, TQ, DK);
+    in[1] = random_tensor(rng, 1, TK, DK);
+    in[2] = random_tensor(rng, 1, TK, DV);
+}
+
+static void free_inputs(tt_tensor in[3]) {
+    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+}
+
+/* ---- Plain formulas, written without the library's table --------------------------------------
+ */
+
+static double dot(const double *a, const double *b) {
+    double sum = 0;
+    for (int d = 0; d < DK; d++) sum += a[d] * b[d];
+    return sum;
+}
+
+static bool sees(int i, int j) {
+    return !masked || ALLOWED[i * TK + j];
+}
+
+static double plain_logit(const char *name, const double *q, const double *keys, int i, int j) {
+    const double *k = keys + (ptrdiff_t)j * DK;
+    double s = dot(q, k), visible = 0, key_sum = 0;
+    for (int l = 0; l < TK; l++) {
+        if (!sees(i, l)) continue;
+        visible++;
+        key_sum += sqrt(dot(keys + (ptrdiff_t)l * DK, keys + (ptrdiff_t)l * DK));
+    }
+    double cosine = s / sqrt(dot(q, q) * dot(k, k));
+    if (strcmp(name, "sqrt") == 0) return s / sqrt(DK);
+    if (strcmp(name, "linear") == 0) return s / DK;
+    if (strcmp(name, "log") == 0) return 0.43 * log(visible) * s / sqrt(DK);
+    if (strcmp(name, "keys") == 0) return s / key_sum;
+    if (strcmp(name, "cosine") == 0) return log2(TK * TK - TK) * cosine;
+    if (strcmp(name, "rms") == 0) return DK * cosine / sqrt(DK);
+    if (strcmp(name, "0.125") == 0) return 0.125 * s;
+    return s; /* none, t5 */
+}
+
+static void check_logits(void) {
+    tt_tensor in[3];
+    tt_rng rng;
+    draw(in, &rng);
+    tt_tape *tape = tt_tape_new();
+    tt_var v[3];
+    for (int i = 0; i < 3; i++) v[i] = tt_const(tape, in[i]);
+    const double *z = tt_attention_logits(tape, build(tape, v)).data;
+    ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
+    for (int i = 0; i < TQ; i++)
+        for (int j = 0; j < TK; j++) {
+            if (!sees(i, j)) continue; /* a masked logit means nothing */
+            const double *q = in[0].data + (ptrdiff_t)i * DK;
+            double expected = plain_logit(rule_in_use->name, q, in[1].data, i, j);
+            /* a product of four terms and three factors, each rounded to 1.1e-16 of a size <= 10 */
+            ck_assert_double_eq_tol(z[i * TK + j], expected, 1e-14);
+        }
+    tt_tape_free(tape);
+    free_inputs(in);
+}
+
+static void check_rule(const tt_scale_rule *rule) {
+    rule_in_use = rule;
+    for (int m = 0; m < 2; m++) {
+        tt_tensor in[3];
+        tt_rng rng;
+        masked = m == 1;
+        check_logits();
+        draw(in, &rng);
+        assert_gradients(build, in, 3, &rng);
+        free_inputs(in);
+    }
+}
+
+#define RULE_TEST(rule)                                                                            \
+    START_TEST(rule_##rule) {                                                                      \
+        check_rule(tt_scale_find(#rule));                                                          \
+    }                                                                                              \
+    END_TEST
+
+RULE_TEST(none)
+RULE_TEST(sqrt)
+RULE_TEST(linear)
+RULE_TEST(log)
+RULE_TEST(keys)
+RULE_TEST(cosine)
+RULE_TEST(t5)
+RULE_TEST(rms)
+
+START_TEST(a_number_is_a_rule_too) {
+    tt_scale_rule rule = tt_scale_number("0.125", 0.125);
+    check_rule(&rule);
+    ck_assert(rule.squared(&rule, 4) == 0.0625);
+}
+END_TEST
+
+START_TEST(every_rule_of_the_table_has_a_test_here) {
+    int count;
+    (void)tt_scale_rules(&count);
+    ck_assert_int_eq(count, 8);
+}
+END_TEST
+
+/* ---- Corners --------------------------------------------------------------------------------- */
+
+/* Forward and backward with Q or K of zeros; all logits must be 0, so the weights uniform, and
+ * everything finite. Returns the norm of dQ. */
+static double zero_vectors(const char *rule, bool zero_query) {
+    tt_tensor in[3];
+    tt_rng rng;
+    rule_in_use = tt_scale_find(rule);
+    masked = false;
+    draw(in, &rng);
+    tt_tensor zero = in[zero_query ? 0 : 1];
+    memset(zero.data, 0, (size_t)tt_tensor_count(zero) * sizeof(double));
+    tt_tape *tape = tt_tape_new();
+    tt_var v[3];
+    for (int i = 0; i < 3; i++) v[i] = tt_param(tape, in[i], (tt_tensor){0, 0, 0, NULL});
+    tt_var out = build(tape, v);
+    tt_tensor dout = random_tensor(&rng, 1, TQ, DV);
+    tt_backward_from(tape, out, dout);
+    for (int i = 0; i < TQ * TK; i++) {
+        ck_assert(tt_attention_logits(tape, out).data[i] == 0);
+        ck_assert_double_eq_tol(tt_attention_weights(tape, out).data[i], 1.0 / TK, 1e-16);
+    }
+    double dq = tt_norm(tt_grad(tape, v[0]).data, TQ * DK);
+    ck_assert(isfinite(dq) && isfinite(tt_norm(tt_grad(tape, v[1]).data, TK * DK)));
+    tt_tensor_free(&dout);
+    tt_tape_free(tape);
+    free_inputs(in);
+    return dq;
+}
+
+START_TEST(zero_vectors_have_logits_0_and_finite_gradients) {
+    ck_assert(zero_vectors("cosine", true) == 0);
+    ck_assert(zero_vectors("cosine", false) == 0);
+    ck_assert(zero_vectors("rms", true) == 0);
+    ck_assert(zero_vectors("rms", false) == 0);
+    ck_assert(zero_vectors("keys", false) == 0);
+    ck_assert(zero_vectors("keys", true) > 0); /* no norm of a query stands in this rule */
+}
+END_TEST
+
+START_TEST(t5_starts_the_queries_smaller_and_no_other_rule_does) {
+    int count;
+    const tt_scale_rule *rules = tt_scale_rules(&count);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(rules[i].name, "t5") == 0)
+            ck_assert(rules[i].query_gain(64) == 0.125);
+        else
+            ck_assert(rules[i].query_gain == NULL);
+    }
+}
+END_TEST
+
+START_TEST(the_square_of_a_constant_factor_times_d_k_is_in_closed_form) {
+    int count;
+    const tt_scale_rule *rules = tt_scale_rules(&count);
+    for (int i = 0; i < count; i++) {
+        if (!rules[i].squared) continue;
+        double f = rules[i].factor(&rules[i], 48, 5, 5);
+        /* three roundings of either way */
+        ck_assert_double_eq_tol(rules[i].squared(&rules[i], 48) / (f * f * 48), 1, 1e-15);
+    }
+}
+END_TEST
+
+START_TEST(an_unknown_name_is_no_rule) {
+    ck_assert(tt_scale_find("half") == NULL);
+    ck_assert(tt_scale_find("") == NULL);
+}
+END_TEST
+
+Suite *scale_suite(void) {
+    const TTest *tests[] = {rule_none,
+                            rule_sqrt,
+                            rule_linear,
+                            rule_log,
+                            rule_keys,
+                            rule_cosine,
+                            rule_t5,
+                            rule_rms,
+                            a_number_is_a_rule_too,
+                            every_rule_of_the_table_has_a_test_here,
+                            zero_vectors_have_logits_0_and_finite_gradients,
+                            t5_starts_the_queries_smaller_and_no_other_rule_does,
+                            the_square_of_a_constant_factor_times_d_k_is_in_closed_form,
+                            an_unknown_name_is_no_rule};
+    return suite_of("scale", tests, sizeof tests / sizeof *tests, 60);
+}
