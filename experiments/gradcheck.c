@@ -11,12 +11,11 @@
 #include "gradcheck_cases.h"
 #include "gradcheck_files.h"
 #include "gradcheck_steps.h"
-#include "machine.h"
 #include "message.h"
 #include "output.h"
 #include "scale_option.h"
+#include "settings.h"
 #include "tt/rng.h"
-#include "version.h"
 
 static const option_spec OPTIONS[] = {
     {"op", "NAME", "all",
@@ -327,14 +326,6 @@ static bool run_fault(const request *q, totals *t) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static void write_meta(FILE *to, const request *q) {
-    (void)fprintf(to, "program = sqrtdk gradcheck\nversion = %s\n", SQRTDK_VERSION);
-    for (int i = 0; i < GRADCHECK_COMMAND.count; i++)
-        if (strcmp(OPTIONS[i].name, "output") != 0 && strcmp(OPTIONS[i].name, "quiet") != 0)
-            (void)fprintf(to, "%s = %s\n", OPTIONS[i].name, q->text.text[i]);
-    machine_describe(to);
-}
-
 /* The files beside the CSV; `ending` says which. */
 static bool write_beside(const request *q, const char *ending, output *o) {
     char *path = output_beside(q->output, ending);
@@ -342,10 +333,14 @@ static bool write_beside(const request *q, const char *ending, output *o) {
     bool good = path && output_open(o, path);
     free(path);
     if (!good) return false;
-    if (strcmp(ending, ".meta") == 0)
-        write_meta(o->stream, q);
+    char *settings = settings_describe(&GRADCHECK_COMMAND, &q->text);
+    if (!settings)
+        error = "out of memory";
+    else if (strcmp(ending, ".meta") == 0)
+        (void)fputs(settings, o->stream);
     else
         error = gradcheck_steps_csv(o->stream, q->check.seed);
+    free(settings);
     if (error) (void)message_fail(0, "%s", error);
     return !error && output_close(o);
 }

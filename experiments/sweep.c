@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parallel.h"
 #include "stats.h"
 
 enum { LAST_STEPS = 20 }; /* a verdict is the median over so many */
@@ -119,7 +120,7 @@ typedef struct shared {
     const volatile sig_atomic_t *stop;
     pthread_mutex_t lock; /* guards all below and the observer */
     job *jobs;
-    tt_size job_count, next;
+    tt_size job_count;
     bool failed;
     char *error;
     size_t error_bytes;
@@ -243,16 +244,12 @@ static void run_job(shared *s, const job *j) {
     free(all);
 }
 
-static void *work_through(void *argument) {
-    shared *s = argument;
-    for (;;) {
-        (void)pthread_mutex_lock(&s->lock);
-        bool more = !s->failed && !*s->stop && s->next < s->job_count;
-        job j = more ? s->jobs[s->next++] : (job){0, 0, 0};
-        (void)pthread_mutex_unlock(&s->lock);
-        if (!more) return NULL;
-        run_job(s, &j);
-    }
+static void run_piece(void *context, tt_size i) {
+    shared *s = context;
+    (void)pthread_mutex_lock(&s->lock);
+    bool go_on = !s->failed && !*s->stop;
+    (void)pthread_mutex_unlock(&s->lock);
+    if (go_on) run_job(s, &s->jobs[i]);
 }
 
 /* ---- The sweep ------------------------------------------------------------------------------- */
@@ -292,15 +289,7 @@ sweep_result sweep_run(sweep *sw, const sweep_observer *observer, const volatile
         free(s.jobs);
         return SWEEP_FAILED;
     }
-    tt_size threads = sw->config.threads < s.job_count ? sw->config.threads : s.job_count;
-    pthread_t *thread = calloc((size_t)(threads > 0 ? threads : 1), sizeof *thread);
-    tt_size started = 0;
-    while (thread && started + 1 < threads &&
-           pthread_create(&thread[started], NULL, work_through, &s) == 0)
-        started++;
-    (void)work_through(&s); /* this thread works too, so a system without threads is only slower */
-    for (tt_size i = 0; i < started; i++) (void)pthread_join(thread[i], NULL);
-    free(thread);
+    parallel_for(sw->config.threads, s.job_count, run_piece, &s);
     free(s.jobs);
     (void)pthread_mutex_destroy(&s.lock);
     if (s.failed) return SWEEP_FAILED;
