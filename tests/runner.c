@@ -19,6 +19,8 @@ int main(void) {
     srunner_add_suite(runner, stall_suite());
     srunner_add_suite(runner, npy_suite());
     srunner_add_suite(runner, theory_suite());
+    srunner_add_suite(runner, trace_suite());
+    srunner_add_suite(runner, inspect_suite());
     srunner_add_suite(runner, program_suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -19,6 +19,8 @@ Suite *model_suite(void);
 Suite *stall_suite(void);
 Suite *npy_suite(void);
 Suite *theory_suite(void);
+Suite *trace_suite(void);
+Suite *inspect_suite(void);
 Suite *program_suite(void);
 
 #endif
