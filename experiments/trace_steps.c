@@ -195,12 +195,13 @@ static void show_sharpness(const trace *t) {
          offsetof(head_stats, jacobian_mean)},
     };
     char cell[2][CELL];
+    const int digits = t->show->digits < 12 ? t->show->digits : 12; /* as a cell holds */
     head_row(t, "Sharpness, mean over rows");
     for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
         for (int n = 0; n < t->sides; n++) {
             double value;
             memcpy(&value, (const char *)&t->side[n].sharp + ROWS[r].offset, sizeof value);
-            (void)snprintf(cell[n], CELL, "%.*g", t->show->digits, value);
+            (void)snprintf(cell[n], CELL, "%.*g", digits, value);
         }
         row(t, ROWS[r].label, cell);
     }

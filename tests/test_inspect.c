@@ -575,11 +575,11 @@ START_TEST(what_cannot_be_written_is_exit_1_with_the_systems_reason) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         char arguments[512];
         (void)snprintf(arguments, sizeof arguments, LAYER_0 "--output %s %s",
-                       IN_SCRATCH("kept.csv"), CASES[i][0]);
+                       IN_SCRATCH("unwritten.csv"), CASES[i][0]);
         const captured *c = inspect(arguments);
         ck_assert_int_eq(c->code, 1);
         assert_one_line(c->err, CASES[i][1]);
-        ck_assert(access(IN_SCRATCH("kept.csv"), F_OK) != 0);
+        ck_assert(access(IN_SCRATCH("unwritten.csv"), F_OK) != 0);
     }
 }
 END_TEST
