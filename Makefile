@@ -103,6 +103,11 @@ reproduce: all
 plots:
 	@scripts/plots "$(RESULTS)/stall" "$(RESULTS)/figures"
 
+# The part of a real model's attention that is committed. inspect_five.csv, of all its five layers, was
+# made like this from files that are not.
+REAL = tests/golden/real/layer
+REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
+
 # What README shows: figures, summary and printed text of a default run. check-expected compares a
 # new run by value where training is not chaotic and by verdict where it is.
 expected: all
@@ -112,6 +117,13 @@ expected: all
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_*.svg experiments/expected/
 	sed '/^Written/d' $(BUILD)/expected/printed.txt >experiments/expected/stall.txt
+	$(BUILD)/sqrtdk trace >experiments/expected/trace.txt
+	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
+	sed '/^Written/d' $(BUILD)/expected/printed.txt >experiments/expected/inspect.txt
+	gnuplot -c scripts/plot_inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
+	  experiments/expected/inspect_weights.svg
+	gnuplot -c scripts/plot_inspect_heads.gp experiments/expected/inspect_five.csv \
+	  experiments/expected/inspect_heads.svg
 
 check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv

@@ -208,13 +208,14 @@ static void show_sharpness(const trace *t) {
     show_gap(t->show);
 }
 
+/* Z is not among them: it was looked at where a query sees a key, and means nothing elsewhere. */
 static bool numbers_finite(const trace *t, const side *s) {
-    const tt_tensor *m = s->m;
+    const int last = t->settings->backward ? DV : O;
     bool good = true;
-    for (int which = P; which < MATRICES; which++)
-        if (m[which].data && (which <= O || t->settings->backward))
-            good = good && stats_finite(m[which].data, tt_tensor_count(m[which]));
-    return good; /* Z was looked at where a query sees a key */
+    for (int which = P; which <= last; which++)
+        if (s->m[which].data)
+            good = good && stats_finite(s->m[which].data, tt_tensor_count(s->m[which]));
+    return good;
 }
 
 static bool shapes_right(const trace *t, const side *s) {
