@@ -63,7 +63,7 @@ tsan:
 # The tests that train for minutes under valgrind are left out; what they run is run by others.
 valgrind: $(BUILD)/tests/run
 	@mkdir -p $(BUILD)/tests/scratch
-	for suite in rng gemm softmax tape ops attention optim stats options output stall npy; do \
+	for suite in rng gemm softmax tape ops attention optim stats options output stall npy trace inspect; do \
 	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
 	    $(BUILD)/tests/run || exit 1; done
 
