@@ -69,7 +69,7 @@ tsan:
 # The tests that train for minutes under valgrind are left out; what they run is run by others.
 valgrind: $(BUILD)/tests/run
 	@mkdir -p $(BUILD)/tests/scratch
-	for suite in rng gemm softmax tape ops attention scale optim stats options output stall npy saturation; do \
+	for suite in rng gemm softmax tape ops attention scale optim stats options output stall npy saturation trace inspect; do \
 	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
 	    $(BUILD)/tests/run || exit 1; done
 
@@ -123,6 +123,11 @@ plots:
 	@scripts/plots "$(RESULTS)/saturation" "$(RESULTS)/figures"
 	@scripts/plots "$(RESULTS)/gradcheck" "$(RESULTS)/figures"
 
+# The part of a real model's attention that is committed. inspect_five.csv, of all its five layers, was
+# made like this from files that are not.
+REAL = tests/golden/real/layer
+REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
+
 # What README shows: figures, summary and printed text of the default runs, of stall under all rules
 # (minutes) and of the published table. check-expected compares a new run of stall by value where
 # training is not chaotic and by verdict where it is, and one of saturation by value.
@@ -146,6 +151,13 @@ expected: all example
 	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
 	for name in stall stall_rules saturation; do \
 	  sed '/^Written/d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
+	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
+	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
+	sed '/^Written/d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
+	gnuplot -c scripts/plot_inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
+	  $(EXPECTED)/inspect_weights.svg
+	gnuplot -c scripts/plot_inspect_heads.gp $(EXPECTED)/inspect_five.csv \
+	  $(EXPECTED)/inspect_heads.svg
 
 check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv

@@ -83,6 +83,16 @@ static bool fits(const char *a_path, const struct array_file *a, const char *b_p
     return false;
 }
 
+static bool heads_fit(const attention_files *f) {
+    tt_size heads = size_of(&f->q, HEADS), key_heads = size_of(&f->k, HEADS);
+    if (heads % key_heads == 0) return true;
+    (void)message_fail(0,
+                       "%s has %td heads, %s has %td: expected as many, or fewer that divide them "
+                       "(grouped queries)",
+                       f->paths.q, heads, f->paths.k, key_heads);
+    return false;
+}
+
 static bool shapes_fit(attention_files *f) {
     static const int QK[] = {WIDTH, BATCH, 0}, KV[] = {TOKENS, HEADS, BATCH, 0},
                      QO[] = {TOKENS, HEADS, BATCH, 0}, VO[] = {WIDTH, 0};
@@ -91,7 +101,7 @@ static bool shapes_fit(attention_files *f) {
                              *const QO_NAMES[] = {"number of queries", "number of heads", "batch"},
                              *const VO_NAMES[] = {"d_v (last dimension)"};
     const attention_paths *p = &f->paths;
-    if (!fits(p->q, &f->q, p->k, &f->k, QK, QK_NAMES) ||
+    if (!fits(p->q, &f->q, p->k, &f->k, QK, QK_NAMES) || !heads_fit(f) ||
         !fits(p->k, &f->k, p->v, &f->v, KV, KV_NAMES) ||
         !fits(p->q, &f->q, p->d_out, &f->d_out, QO, QO_NAMES) ||
         (f->v.data && !fits(p->v, &f->v, p->d_out, &f->d_out, VO, VO_NAMES)))
@@ -103,12 +113,7 @@ static bool shapes_fit(attention_files *f) {
     f->keys = size_of(&f->k, TOKENS);
     f->d_k = size_of(&f->q, WIDTH);
     f->d_v = f->v.data ? size_of(&f->v, WIDTH) : 0;
-    if (f->heads % f->key_heads == 0) return true;
-    (void)message_fail(0,
-                       "%s has %td heads, %s has %td: expected as many, or fewer that divide them "
-                       "(grouped queries)",
-                       p->q, f->heads, p->k, f->key_heads);
-    return false;
+    return true;
 }
 
 /* One head at a time is computed; neither the operation nor a subcommand that shows two scales at

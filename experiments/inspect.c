@@ -45,7 +45,8 @@ const command_spec INSPECT_COMMAND = {
     "Beside FILE = stem.csv: stem_weights.csv (the weights of --heads, of batch entry 0) and\n"
     "stem.meta (the settings). With --output - the tables go to standard error.\n"
     "Logit spread: standard deviation of a row's visible logits, mean over rows; d_k equiv.: its\n"
-    "square, the width at which unscaled random q.k would spread as far.",
+    "square, the width at which unscaled random q.k would spread as far. A row that sees one key\n"
+    "only has entropy and Jacobian 0 and counts, but not in the mean of entropy / ln n.",
     scale_option_help,
 };
 

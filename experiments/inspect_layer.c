@@ -47,7 +47,7 @@ static int measure_heads(tt_tape *tape, const attention_files *f, const inspect_
     for (tt_size e = 0; e < f->batch * f->heads; e++) {
         attention_head head = attention_files_head(f, e);
         for (int r = 0; r < rules->count; r++) {
-            tt_tensor weights;
+            tt_tensor weights = {0, 0, 0, NULL};
             int code =
                 measure(tape, f, &head, rules->rule[r], &weights, &l->stats[e * rules->count + r]);
             if (code != EXIT_OK) return code;

@@ -182,6 +182,10 @@ static int run_one_hot(const trace_settings *settings, const mask_request *mask)
     char label[ITEM_BYTES];
     attention_head head = {0};
     if (!mask_request_fits(mask, QUERIES, KEYS)) return EXIT_USAGE;
+    show_line(
+        &settings->show,
+        "Each entry of Q and K keeps its size; q.k grows as sqrt(d_k), as that of independent "
+        "entries.\n");
     (void)snprintf(label, sizeof label, "with %.14s", settings->rule->name);
     show_table_head(&settings->show, "Mean entropy in nats of the rows (mean largest weight)",
                     label, "without the scale");

@@ -195,25 +195,27 @@ static void show_sharpness(const trace *t) {
          offsetof(head_stats, jacobian_mean)},
     };
     char cell[2][CELL];
+    const int digits = t->show->digits < 12 ? t->show->digits : 12; /* as a cell holds */
     head_row(t, "Sharpness, mean over rows");
     for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
         for (int n = 0; n < t->sides; n++) {
             double value;
             memcpy(&value, (const char *)&t->side[n].sharp + ROWS[r].offset, sizeof value);
-            (void)snprintf(cell[n], CELL, "%.*g", t->show->digits, value);
+            (void)snprintf(cell[n], CELL, "%.*g", digits, value);
         }
         row(t, ROWS[r].label, cell);
     }
     show_gap(t->show);
 }
 
+/* Z is not among them: it was looked at where a query sees a key, and means nothing elsewhere. */
 static bool numbers_finite(const trace *t, const side *s) {
-    const tt_tensor *m = s->m;
+    const int last = t->settings->backward ? DV : O;
     bool good = true;
-    for (int which = P; which < MATRICES; which++)
-        if (m[which].data && (which <= O || t->settings->backward))
-            good = good && stats_finite(m[which].data, tt_tensor_count(m[which]));
-    return good; /* Z was looked at where a query sees a key */
+    for (int which = P; which <= last; which++)
+        if (s->m[which].data)
+            good = good && stats_finite(s->m[which].data, tt_tensor_count(s->m[which]));
+    return good;
 }
 
 static bool shapes_right(const trace *t, const side *s) {

@@ -22,6 +22,8 @@ int main(void) {
     srunner_add_suite(runner, npy_suite());
     srunner_add_suite(runner, theory_suite());
     srunner_add_suite(runner, saturation_suite());
+    srunner_add_suite(runner, trace_suite());
+    srunner_add_suite(runner, inspect_suite());
     srunner_add_suite(runner, program_suite());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

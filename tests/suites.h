@@ -22,6 +22,8 @@ Suite *gradcheck_suite(void);
 Suite *npy_suite(void);
 Suite *theory_suite(void);
 Suite *saturation_suite(void);
+Suite *trace_suite(void);
+Suite *inspect_suite(void);
 Suite *program_suite(void);
 
 #endif

@@ -125,6 +125,11 @@ const captured *run_program(const char *environment, const char *arguments) {
     return &c;
 }
 
+void assert_one_line(const char *text, const char *part) {
+    ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
+    ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s", text);
+}
+
 char *read_whole(const char *path) {
     FILE *from = fopen(path, "rb");
     ck_assert_msg(from != NULL, "cannot open %s", path);

@@ -38,6 +38,9 @@ typedef struct captured {
 } captured;
 const captured *run_program(const char *environment, const char *arguments);
 
+/* Fails unless the text is one line that holds the part. */
+void assert_one_line(const char *text, const char *part);
+
 /* The whole file; fails the test if it cannot be read. The caller frees. */
 char *read_whole(const char *path);
 

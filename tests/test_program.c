@@ -17,11 +17,6 @@
     "--d-k 3,8 --lr 1,0.5 --seed 0..2 --steps 12 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
 #define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
 
-static void assert_line(const char *text, const char *part) {
-    ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
-    ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s", text);
-}
-
 /* ---- Results do not depend on how they came about -------------------------------------------- */
 
 static void run_small(const char *environment, const char *extra, const char *name) {
@@ -179,7 +174,7 @@ START_TEST(ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes) {
     ck_assert(WIFEXITED(status));
     ck_assert_int_eq(WEXITSTATUS(status), 130);
     char *said = read_whole(IN_SCRATCH("interrupt.err"));
-    assert_line(said, "broken.csv.partial");
+    assert_one_line(said, "broken.csv.partial");
     free(said);
     ck_assert_int_ge(complete_cells(partial), 3);
     ck_assert(access(output, F_OK) != 0);
@@ -207,7 +202,7 @@ START_TEST(resume_refuses_a_partial_file_of_other_settings) {
     const captured *c =
         run_program("", "stall " SMALL "--resume --output " IN_SCRATCH("other.csv"));
     ck_assert_int_eq(c->code, 1);
-    assert_line(c->err, "is from a run with other settings");
+    assert_one_line(c->err, "is from a run with other settings");
     ck_assert_int_ge(complete_cells(IN_SCRATCH("other.csv.partial")), 3);
 }
 END_TEST
@@ -325,7 +320,7 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         const captured *c = run_program("", CASES[i][0]);
         ck_assert_msg(c->code == 2, "'%s': exit %d", CASES[i][0], c->code);
         ck_assert_msg(strncmp(c->err, "sqrtdk: ", 8) == 0, "'%s': %s", CASES[i][0], c->err);
-        assert_line(c->err, CASES[i][1]);
+        assert_one_line(c->err, CASES[i][1]);
         ck_assert_str_eq(c->out, "");
     }
 }
@@ -342,7 +337,7 @@ START_TEST(what_cannot_be_written_is_exit_1_with_the_systems_reason) {
         (void)snprintf(arguments, sizeof arguments, "stall " SMALL "--output %s", CASES[i][0]);
         const captured *c = run_program("", arguments);
         ck_assert_int_eq(c->code, 1);
-        assert_line(c->err, CASES[i][1]);
+        assert_one_line(c->err, CASES[i][1]);
     }
 }
 END_TEST
@@ -351,7 +346,7 @@ START_TEST(a_full_disk_is_exit_1_with_the_systems_reason) {
     if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
     const captured *c = run_program("", "stall " SMALL "--output /dev/full");
     ck_assert_int_eq(c->code, 1);
-    assert_line(c->err, strerror(ENOSPC));
+    assert_one_line(c->err, strerror(ENOSPC));
     int status = system(TEST_PROGRAM " stall " SMALL "--output - --quiet >/dev/full 2>/dev/null");
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }

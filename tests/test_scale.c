@@ -99,6 +99,7 @@ static void check_rule(const tt_scale_rule *rule) {
         check_logits();
         draw(in, &rng);
         assert_gradients(build, in, 3, &rng);
+        assert_gradients_twice(build, in, 3, &rng);
         free_inputs(in);
     }
 }

@@ -1,0 +1,347 @@
+/* test_trace.c: the lessons print what they should, and trace refuses what it cannot show. */
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "head_stats.h"
+#include "npy.h"
+#include "suites.h"
+#include "support.h"
+#include "trace_lesson.h"
+
+#define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
+
+static void write_text(const char *path, const char *text) {
+    FILE *to = fopen(path, "w");
+    ck_assert_msg(to != NULL, "cannot write %s", path);
+    (void)fputs(text, to);
+    ck_assert(fclose(to) == 0);
+}
+
+/* ---- The lessons ----------------------------------------------------------------------------- */
+
+static void next_word(const char **at, char word[64]) {
+    *at += strspn(*at, " \n");
+    size_t length = strcspn(*at, " \n");
+    (void)snprintf(word, 64, "%.*s", (int)length, *at);
+    *at += length;
+}
+
+/* Word by word: the same text, and numbers as close as another C library's exp may print them. One
+ * unit of the last of four digits; deviations of 1e-12 and less are rounding, whatever they are. */
+static void assert_same_words(const char *got, const char *expected) {
+    char a[64], b[64], *end;
+    while (*expected) {
+        next_word(&got, a);
+        next_word(&expected, b);
+        double x = strtod(a, &end), y = strtod(b, &end);
+        if (end == b || *end != '\0')
+            ck_assert_str_eq(a, b);
+        else
+            ck_assert_msg(fabs(x - y) <= 1.1e-4 * fmax(1, fabs(y)), "%s, expected %s", a, b);
+    }
+    next_word(&got, a);
+    ck_assert_str_eq(a, "");
+}
+
+static void assert_prints(const char *arguments, const char *golden) {
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/trace/%s", TEST_GOLDEN_DIR, golden);
+    const captured *c = run_program("", arguments);
+    ck_assert_msg(c->code == 0, "%s", c->err);
+    ck_assert_str_eq(c->err, "");
+    char *expected = read_whole(path);
+    if (strcmp(c->out, expected) != 0) assert_same_words(c->out, expected);
+    free(expected);
+}
+
+START_TEST(every_lesson_prints_its_golden_text) {
+    assert_prints("trace --lesson soft-lookup --backward", "soft-lookup.txt");
+    assert_prints("trace --lesson five-tokens --backward", "five-tokens.txt");
+    assert_prints("trace --lesson batch --backward", "batch.txt");
+    assert_prints("trace --lesson one-hot --backward", "one-hot.txt");
+}
+END_TEST
+
+START_TEST(markdown_is_headings_and_tables) {
+    assert_prints("trace --format markdown", "soft-lookup.md");
+}
+END_TEST
+
+/* A block "NAME ROWS COLS" of golden/lesson.txt; hexadecimal and decimal numbers alike. */
+static void read_lesson(const char *name, double *out, int count) {
+    FILE *from = open_golden("lesson.txt");
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, from))
+        found = strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ';
+    ck_assert_msg(found, "no %s", name);
+    for (int i = 0; i < count; i++) ck_assert_int_eq(fscanf(from, "%lf", &out[i]), 1);
+    (void)fclose(from);
+}
+
+START_TEST(five_tokens_starts_from_the_bits_that_pytorch_draws) {
+    five_tokens f;
+    double x[15], w_q[9], w_k[9], w_v[9];
+    ck_assert(five_tokens_new(&f));
+    read_lesson("X", x, 15);
+    read_lesson("W_q", w_q, 9);
+    read_lesson("W_k", w_k, 9);
+    read_lesson("W_v", w_v, 9);
+    ck_assert(memcmp(f.x, x, sizeof x) == 0);
+    ck_assert(memcmp(f.w_q, w_q, sizeof w_q) == 0);
+    ck_assert(memcmp(f.w_k, w_k, sizeof w_k) == 0);
+    ck_assert(memcmp(f.w_v, w_v, sizeof w_v) == 0);
+}
+END_TEST
+
+/* The numbers printed below `heading` and then `title`, against a block of the reference. */
+static void assert_block(const char *out, const char *heading, const char *title, const char *name,
+                         int count) {
+    double expected[25];
+    read_lesson(name, expected, count);
+    const char *at = strstr(out, heading);
+    at = at ? strstr(at, title) : NULL;
+    ck_assert_msg(at != NULL, "no %s, %s", heading, title);
+    at = strchr(at, '\n');
+    for (int i = 0; i < count; i++) {
+        char *end;
+        double x = strtod(at, &end);
+        ck_assert_msg(end != at, "%s: %d numbers", name, i);
+        at = end;
+        /* printed with 14 digits: 5e-15; the rest is a few roundings of numbers up to 3 */
+        ck_assert_msg(fabs(x - expected[i]) <= 1e-12, "%s[%d]: %.17g, expected %.17g", name, i, x,
+                      expected[i]);
+    }
+}
+
+START_TEST(five_tokens_prints_the_reference_numbers) {
+    const captured *c = run_program("", "trace --lesson five-tokens --digits 14");
+    ck_assert_int_eq(c->code, 0);
+    assert_block(c->out, "1. ", "Q [5,3]", "Q", 15);
+    assert_block(c->out, "1. ", "K [5,3]", "K", 15);
+    assert_block(c->out, "1. ", "V [5,3]", "V", 15);
+    assert_block(c->out, "2. ", "S = Q K^T [5,5]", "scores", 25);
+    assert_block(c->out, "3. ", "with sqrt [5,5]", "scaled", 25);
+    assert_block(c->out, "4. ", "with sqrt [5,5]", "weights", 25);
+    assert_block(c->out, "5. ", "with sqrt [5,3]", "output", 15);
+}
+END_TEST
+
+/* ---- Own input ------------------------------------------------------------------------------- */
+
+static void write_soft_lookup(void) {
+    write_text(IN_SCRATCH("sq.csv"), "1,0\n");
+    write_text(IN_SCRATCH("sk.csv"), "1,0\n0,1\n");
+    write_text(IN_SCRATCH("sv.csv"), "10,0\n0,20\n");
+}
+
+#define SOFT_FILES                                                                                 \
+    "--q " IN_SCRATCH("sq.csv") " --k " IN_SCRATCH("sk.csv") " --v " IN_SCRATCH("sv.csv") " "
+
+START_TEST(own_files_are_traced_as_a_lesson_is) {
+    write_soft_lookup();
+    char *expected = read_whole(TEST_GOLDEN_DIR "/trace/soft-lookup.txt");
+    const captured *c = run_program("", "trace " SOFT_FILES "--backward");
+    ck_assert_msg(c->code == 0, "%s", c->err);
+    const char *got = strstr(c->out, "1. "), *from = strstr(expected, "1. ");
+    ck_assert(got && from);
+    assert_same_words(got, from);
+    free(expected);
+}
+END_TEST
+
+START_TEST(a_gradient_of_the_output_is_read_and_implies_backward) {
+    write_soft_lookup();
+    write_text(IN_SCRATCH("sdo.csv"), "2,0\n");
+    const captured *c = run_program("", "trace " SOFT_FILES "--do " IN_SCRATCH("sdo.csv"));
+    ck_assert_msg(c->code == 0, "%s", c->err);
+    /* dP = dO V^T = (20, 0) */
+    ck_assert(strstr(c->out, "dP [1,2]\n  20.0000   0.0000\n") != NULL);
+}
+END_TEST
+
+START_TEST(masked_entries_are_dashes_and_the_corner_is_named) {
+    write_soft_lookup();
+    const captured *c = run_program("", "trace " SOFT_FILES "--mask causal-top-left");
+    ck_assert_msg(c->code == 0, "%s", c->err);
+    ck_assert(strstr(c->out, "S = Q K^T [1,2]\n  1.0000       -\n") != NULL);
+    c = run_program("", "trace " SOFT_FILES "--mask causal-bottom-right");
+    ck_assert(strstr(c->out, "S = Q K^T [1,2]\n  1.0000  0.0000\n") != NULL);
+}
+END_TEST
+
+START_TEST(a_rule_that_divides_by_norms_says_so) {
+    write_soft_lookup();
+    const captured *c = run_program("", "trace " SOFT_FILES "--scale cosine --backward");
+    ck_assert_msg(c->code == 0, "%s", c->err);
+    ck_assert(strstr(c->out, "10. The rule divides by norms") != NULL);
+    ck_assert(strstr(c->out, "dS = dZ times") == NULL);
+}
+END_TEST
+
+#define REAL(which) TEST_GOLDEN_DIR "/real/layer0_" which ".npy"
+#define REAL_FILES "--q " REAL("q") " --k " REAL("k") " --v " REAL("v") " --causal "
+
+START_TEST(no_line_is_wider_than_100_columns) {
+    static const char *const DIGITS[] = {"1", "4", "17"};
+    for (int d = 0; d < 3; d++) {
+        char command[512];
+        (void)snprintf(command, sizeof command,
+                       "%s trace " REAL_FILES "--backward --digits %s | awk "
+                       "'length($0) > 100 || / $/ { exit 1 }'",
+                       TEST_PROGRAM, DIGITS[d]);
+        ck_assert_msg(system(command) == 0, "--digits %s", DIGITS[d]);
+    }
+}
+END_TEST
+
+START_TEST(the_locale_changes_nothing) {
+    const captured *c = run_program("LC_ALL=C", "trace --lesson five-tokens");
+    char *point = strdup(c->out);
+    ck_assert(point != NULL);
+    c = run_program("LC_ALL=comma LOCPATH=" TEST_LOCALES, "trace --lesson five-tokens");
+    ck_assert_str_eq(c->out, point);
+    free(point);
+}
+END_TEST
+
+/* ---- Highlighting ---------------------------------------------------------------------------- */
+
+/* Whether the program marks anything when its output is a terminal. */
+static bool marks_on_a_terminal(const char *no_color) {
+    char text[4096];
+    bool marked = false;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    ck_assert(other >= 0);
+    pid_t child = fork();
+    ck_assert(child >= 0);
+    if (child == 0) {
+        (void)setenv("TERM", "xterm", 1);
+        (void)setenv("NO_COLOR", no_color, 1);
+        (void)dup2(other, STDOUT_FILENO);
+        (void)execl(TEST_PROGRAM, TEST_PROGRAM, "trace", (char *)NULL);
+        _exit(99);
+    }
+    (void)close(other);
+    for (ssize_t got; (got = read(terminal, text, sizeof text - 1)) > 0;) {
+        text[got] = '\0';
+        marked = marked || strstr(text, "\033[7m") != NULL;
+    }
+    int status;
+    ck_assert(waitpid(child, &status, 0) == child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)close(terminal);
+    return marked;
+}
+
+START_TEST(only_a_terminal_gets_marks_and_no_color_is_respected) {
+    ck_assert(marks_on_a_terminal(""));
+    ck_assert(!marks_on_a_terminal("1"));
+    ck_assert(strchr(run_program("NO_COLOR=", "trace")->out, '\033') == NULL);
+}
+END_TEST
+
+/* ---- Statistics of rows ---------------------------------------------------------------------- */
+
+START_TEST(rows_with_one_key_count_but_not_in_the_normalised_entropy) {
+    /* row 0 sees one key; row 1 two alike */
+    double logits[] = {5, 99, 1, 1}, weights[] = {1, 0, 0.5, 0.5};
+    tt_mask mask = {TT_CAUSAL_TOP_LEFT, NULL, NULL};
+    head_stats s;
+    ck_assert(head_stats_compute(&mask, tt_tensor_view(logits, 1, 2, 2),
+                                 tt_tensor_view(weights, 1, 2, 2), &s));
+    ck_assert_int_eq(s.rows, 2);
+    ck_assert_double_eq_tol(s.entropy, log(2) / 2, 1e-15); /* a rounding or two */
+    ck_assert_double_eq_tol(s.entropy_normalised, 1, 1e-15);
+    ck_assert(s.logit_spread == 0);
+    ck_assert(s.jacobian_tiny == 0.5);
+}
+END_TEST
+
+START_TEST(rows_without_a_key_count_nowhere) {
+    double logits[] = {1, 3, 7, 7}, weights[] = {0, 0, 0, 0};
+    unsigned char allowed[] = {0, 0, 0, 0};
+    tt_mask mask = {TT_CAUSAL_NONE, NULL, allowed};
+    head_stats s;
+    ck_assert(head_stats_compute(&mask, tt_tensor_view(logits, 1, 2, 2),
+                                 tt_tensor_view(weights, 1, 2, 2), &s));
+    ck_assert_int_eq(s.rows, 0);
+    ck_assert(isnan(s.entropy) && isnan(s.jacobian_median));
+}
+END_TEST
+
+/* ---- Bad input ------------------------------------------------------------------------------- */
+
+START_TEST(wrong_usage_is_one_line_and_exit_2) {
+    static const char *const CASES[][2] = {
+        {"--lesson two", "--lesson 'two': expected soft-lookup, five-tokens, batch or one-hot"},
+        {"--digits 0", "--digits '0': expected a whole number from 1 to 17"},
+        {"--digits 18", "--digits '18': expected a whole number from 1 to 17"},
+        {"--format html", "--format 'html': expected text or markdown"},
+        {"--scale half", "--scale 'half': expected"},
+        {"--scale sqrt,none", "--scale 'sqrt,none': expected one rule or number"},
+        {"--mask causal", "--mask 'causal': expected none, causal-top-left or causal-bottom-right"},
+        {"--causal --mask none", "--causal and --mask none: expected one of them"},
+        {"--causal", "--causal with 1 queries and 2 keys: expected --mask causal-top-left"},
+        {"--lesson one-hot --causal", "or --mask causal-bottom-right"},
+        {"--q a.npy", "own input: expected --q, --k and --v"},
+        {"--lesson batch --q a.npy", "expected a lesson or files"},
+        {"--allowed a.npy", "--key-lengths and --allowed: expected with --q, --k and --v"},
+        {"--lessons batch", "did you mean --lesson?"},
+        {SOFT_FILES "--causal", "--causal with 1 queries and 2 keys"},
+    };
+    write_soft_lookup();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char arguments[512];
+        (void)snprintf(arguments, sizeof arguments, "trace %s", CASES[i][0]);
+        const captured *c = run_program("", arguments);
+        ck_assert_msg(c->code == 2, "'%s': exit %d", arguments, c->code);
+        assert_one_line(c->err, CASES[i][1]);
+    }
+}
+END_TEST
+
+START_TEST(a_product_beyond_the_range_of_a_double_is_refused) {
+    write_soft_lookup();
+    write_text(IN_SCRATCH("sq.csv"), "1e200,0\n");
+    write_text(IN_SCRATCH("sk.csv"), "1,0\n1e200,1\n");
+    const captured *c = run_program("", "trace " SOFT_FILES);
+    ck_assert_int_eq(c->code, 1);
+    assert_one_line(c->err, "the logit of query 0 and key 1 (with sqrt) is beyond the range");
+}
+END_TEST
+
+START_TEST(a_full_disk_is_said) {
+    if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
+    int status = system(TEST_PROGRAM " trace >/dev/full 2>/dev/null");
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+END_TEST
+
+Suite *trace_suite(void) {
+    const TTest *tests[] = {every_lesson_prints_its_golden_text,
+                            markdown_is_headings_and_tables,
+                            five_tokens_starts_from_the_bits_that_pytorch_draws,
+                            five_tokens_prints_the_reference_numbers,
+                            own_files_are_traced_as_a_lesson_is,
+                            a_gradient_of_the_output_is_read_and_implies_backward,
+                            masked_entries_are_dashes_and_the_corner_is_named,
+                            a_rule_that_divides_by_norms_says_so,
+                            no_line_is_wider_than_100_columns,
+                            the_locale_changes_nothing,
+                            only_a_terminal_gets_marks_and_no_color_is_respected,
+                            rows_with_one_key_count_but_not_in_the_normalised_entropy,
+                            rows_without_a_key_count_nowhere,
+                            wrong_usage_is_one_line_and_exit_2,
+                            a_product_beyond_the_range_of_a_double_is_refused,
+                            a_full_disk_is_said};
+    return suite_of("trace", tests, sizeof tests / sizeof *tests, 60);
+}
