@@ -36,8 +36,7 @@ static const option_spec OPTIONS[] = {
 
 const command_spec INSPECT_COMMAND = {
     "inspect",
-    "Measures how sharp each head of a model's attention is, from its queries and keys, and what\n"
-    "each scaling rule would make of them.",
+    "Measures how sharp each head of a model is, and what each scaling rule would make of it.",
     OPTIONS,
     sizeof OPTIONS / sizeof *OPTIONS,
     "FILES: names separated by commas, a model's layers in order, all under one mask. The mask\n"

@@ -30,8 +30,7 @@ static int print_help(void) {
          "       sqrtdk help SUBCOMMAND\n"
          "       sqrtdk --help | --version\n\nSubcommands:");
     for (int i = 0; i < COUNT; i++)
-        printf("  %-12s %.*s\n", SUBCOMMANDS[i].spec->name,
-               (int)strcspn(SUBCOMMANDS[i].spec->summary, "\n"), SUBCOMMANDS[i].spec->summary);
+        printf("  %-12s %s\n", SUBCOMMANDS[i].spec->name, SUBCOMMANDS[i].spec->summary);
     return EXIT_OK;
 }
 

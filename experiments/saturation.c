@@ -33,9 +33,7 @@ static const option_spec OPTIONS[] = {
 
 const command_spec SATURATION_COMMAND = {
     "saturation",
-    "Draws random rows of attention and measures how sharp their softmax is and what gradient "
-    "comes\n"
-    "through it, with standard errors, beside the exact means where these are known.",
+    "Measures softmax saturation on random rows, with standard errors, beside the exact means.",
     OPTIONS,
     sizeof OPTIONS / sizeof *OPTIONS,
     "Q, K ~ N(0,1), and the gradient that reaches the weights dP ~ N(0,1). Metrics, of each row: "

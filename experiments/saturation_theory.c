@@ -90,7 +90,7 @@ static double *grid_of(const saturation *s, int *count) {
         most = fmax(most, v);
     }
     const int between = (int)(per_octave * log2(most / least));
-    double *grid = calloc((size_t)(s->settings + between + 1), sizeof *grid);
+    double *grid = calloc((size_t)s->settings + (size_t)between + 1, sizeof *grid);
     int n = 0;
     if (!grid) return NULL;
     for (int x = 0; x < s->settings; x++)

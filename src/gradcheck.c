@@ -305,10 +305,11 @@ static void check_all(checker *c, tt_tape *tape, tt_rng *rng, tt_check_result *r
         input[i] = tt_param(tape, c->inputs[i], (tt_tensor){0, 0, 0, NULL});
     tt_var var = c->build(tape, input, c->context);
     tt_tensor out = tt_value(tape, var);
-    if (!tt_tape_error(tape) && !prepare(c, out, rng)) c->error = "gradcheck: out of memory";
-    if (!tt_tape_error(tape) && !c->error)
-        tt_backward_from(tape, var, tt_tensor_view(c->w, out.batch, out.rows, out.cols));
-    if (tt_tape_error(tape)) c->error = tt_tape_error(tape);
+    c->error = tt_tape_error(tape);
+    if (!c->error && !prepare(c, out, rng)) c->error = "gradcheck: out of memory";
+    if (c->error) return;
+    tt_backward_from(tape, var, tt_tensor_view(c->w, out.batch, out.rows, out.cols));
+    c->error = tt_tape_error(tape);
     double largest = 0;
     for (int i = 0; i < c->count && !c->error; i++) {
         results[i] = (tt_check_result){.largest = largest_of(tt_grad(tape, input[i]))};
