@@ -24,7 +24,7 @@ static void draw(progress *p) {
     double share = p->work > 0 ? p->work_done / p->work : 1;
     if (share > 1) share = 1;
     double left = share > 0 ? seconds * (1 - share) / share : 0;
-    for (int i = 0; i < BAR; i++) bar[i] = (double)i < share * BAR ? '#' : '.';
+    for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * (double)BAR) ? '#' : '.';
     bar[BAR] = '\0';
     (void)fprintf(stderr, "\r[%s] %td/%td cells, %.0f %s/s, %d:%02d left \033[K", bar,
                   p->cells_done, p->cells, seconds > 0 ? (double)p->steps_done / seconds : 0,

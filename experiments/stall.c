@@ -254,6 +254,21 @@ static bool take_over(run *r) {
     return result == PARTIAL_READ || result == PARTIAL_MISSING;
 }
 
+/* A run that starts anew does not throw away what an interrupted one left: that gets another name. */
+static bool keep_earlier_partial(const run *r) {
+    char *kept = output_beside(r->partial_path, ".old");
+    bool good = kept && rename(r->partial_path, kept) == 0;
+    if (good && !r->request->quiet)
+        (void)message_fail(0,
+                           "an interrupted run's cells are kept in %s (--resume would have gone on "
+                           "from them)",
+                           kept);
+    else if (!good)
+        (void)message_fail(0, "cannot rename %s: %s", r->partial_path, strerror(errno));
+    free(kept);
+    return good;
+}
+
 /* Starts the partial file: what was taken over, then whatever finishes from now on. */
 static bool start_partial(run *r) {
     output o;
@@ -286,6 +301,7 @@ static bool open_files(run *r) {
         return false;
     }
     if (q->resume && !take_over(r)) return false;
+    if (!q->resume && access(r->partial_path, F_OK) == 0 && !keep_earlier_partial(r)) return false;
     return start_partial(r);
 }
 

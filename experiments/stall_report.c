@@ -214,7 +214,7 @@ void report_table(FILE *to, const report *r) {
     for (tt_size i = 0; i < r->count; i++) {
         const group *g = &r->groups[i];
         char quartiles[48];
-        (void)snprintf(quartiles, sizeof quartiles, "(%.2g..%.2g)", g->ratio_q1, g->ratio_q3);
+        (void)snprintf(quartiles, sizeof quartiles, "(%.3g..%.3g)", g->ratio_q1, g->ratio_q3);
         (void)fprintf(to, "%6" PRId64 "  %-6s %9.3g %9.3g %20s %9.2g %9.2g  ", g->d_k,
                       g->scale->name, g->lr, g->ratio_median, quartiles,
                       g->first[M_ROW_GRAD_MEDIAN], g->first[M_GRAD_WQ]);
@@ -272,13 +272,15 @@ static void print_verdict_sentence(FILE *to, const report *r, int lr) {
 
 /* "shrank 194-fold (0.16 to 0.00084)" */
 static void print_change(FILE *to, double from, double until) {
-    double factor = until / from;
-    if (factor > 1.5)
-        (void)fprintf(to, "grew %.3g-fold (%.2g to %.2g)", factor, from, until);
-    else if (factor < 1 / 1.5)
-        (void)fprintf(to, "shrank %.3g-fold (%.2g to %.2g)", 1 / factor, from, until);
-    else
+    const bool grew = until > from;
+    const double factor = grew ? until / from : from / until;
+    if (from == until || factor < 1.25) { /* both 0: no quotient */
         (void)fprintf(to, "hardly changed (%.2g to %.2g)", from, until);
+        return;
+    }
+    (void)fprintf(to, factor < 1000 ? "%s %.3g-fold" : "%s %.0f-fold", grew ? "grew" : "shrank",
+                  factor);
+    (void)fprintf(to, " (%.2g to %.2g)", from, until);
 }
 
 static void narrowest_and_widest(const sweep_config *c, int *narrow, int *wide) {

@@ -96,7 +96,7 @@ START_TEST(a_stall_is_named_with_its_width_its_gradients_and_its_reason) {
     }
     char *text = findings_of(&s);
     assert_says(text, "Stall within 10 steps at lr 1: scale none: d_k 8 trained; d_k 512 stalled.");
-    assert_says(text, "through the softmax shrank 1e+03-fold (1 to 0.001)");
+    assert_says(text, "through the softmax shrank 1000-fold (1 to 0.001)");
     assert_says(text, "|dL/dWq| grew 3-fold (1 to 3)");
     assert_says(text, "the stalled model is too sharp");
     assert_says(text, "from 8 to 0.25");
