@@ -124,6 +124,13 @@ static bool read_request(request *q) {
     return fits_memory(q);
 }
 
+/* With --sigma the .meta file must not claim a d_k or a scale. */
+static void forget_unused(request *q) {
+    for (int i = 0; q->config.sigma_count > 0 && i < SATURATION_COMMAND.count; i++)
+        if (strcmp(OPTIONS[i].name, "d-k") == 0 || strcmp(OPTIONS[i].name, "scale") == 0)
+            q->text.text[i] = "";
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 enum { FIGURES, THEORY, META, FILES };
@@ -207,6 +214,7 @@ int saturation_main(int argc, char **argv) {
         break;
     }
     if (!read_request(&q)) return EXIT_USAGE;
+    forget_unused(&q);
     char *settings = settings_describe(&SATURATION_COMMAND, &q.text);
     int code = EXIT_FAILED;
     if (!settings || !saturation_new(&s, &q.config))
