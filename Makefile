@@ -107,7 +107,7 @@ RESULTS ?= results
 STALL_OPTIONS ?=
 # Enough rows for figures, at four numbers of keys and under every rule, in some 20 seconds.
 ALL_RULES = none,sqrt,linear,log,keys,cosine,t5,rms
-SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale $(ALL_RULES) --rows 20000
+SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale $(ALL_RULES) --rows 10000
 
 DRAW = for run in stall saturation gradcheck; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done

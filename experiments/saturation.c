@@ -27,7 +27,7 @@ static const option_spec OPTIONS[] = {
     {"rows", "N", "100000", "rows for each d_k and n, rounded up to whole matrices"},
     {"seed", "N", "0", "seed of all random numbers"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
-    {"output", "FILE", "results/saturation.csv", "the figures; - for standard output"},
+    {"output", "FILE", "results/saturation.csv", "the results; - for standard output"},
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
 
@@ -44,7 +44,7 @@ const command_spec SATURATION_COMMAND = {
     "exactly), "
     "p10, median, p90.\n"
     "Beside FILE = stem.csv: stem_theory.csv (exact means on a dense grid, for plots) and "
-    "stem.meta\n(the settings). With --output - the figures go to standard output, the table to "
+    "stem.meta\n(the settings). With --output - the results go to standard output, the table to "
     "standard error, and\nnothing else is written; so too where FILE is a pipe or a device.",
     scale_option_help,
 };
@@ -122,12 +122,19 @@ static bool read_request(request *q) {
     return fits_memory(q);
 }
 
+/* With --sigma the .meta file must not claim a d_k or a scale. */
+static void forget_unused(request *q) {
+    for (int i = 0; q->config.sigma_count > 0 && i < SATURATION_COMMAND.count; i++)
+        if (strcmp(OPTIONS[i].name, "d-k") == 0 || strcmp(OPTIONS[i].name, "scale") == 0)
+            q->text.text[i] = "";
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-enum { FIGURES, THEORY, META, FILES };
+enum { RESULTS, THEORY, META, FILES };
 static const char *const ENDINGS[FILES] = {NULL, "_theory.csv", ".meta"};
 
-/* Whether the figures could be written: asked before minutes are spent on them. */
+/* Whether the results could be written: asked before minutes are spent on them. */
 static bool may_write(const request *q) {
     output o;
     if (q->direct) return true;
@@ -141,7 +148,7 @@ static bool write_file(const saturation *s, const char *settings, int which, FIL
         (void)message_fail(0, "out of memory");
         return false;
     }
-    if (which == FIGURES) saturation_csv(to, s);
+    if (which == RESULTS) saturation_csv(to, s);
     if (which == META) (void)fputs(settings, to);
     return true;
 }
@@ -152,8 +159,8 @@ static bool write_files(const request *q, const saturation *s, const char *setti
     const int files = q->direct ? 1 : FILES;
     bool good = true;
     for (int f = 0; good && f < files; f++) {
-        char *path = f == FIGURES ? NULL : output_beside(q->output, ENDINGS[f]);
-        const char *target = f == FIGURES ? q->output : path;
+        char *path = f == RESULTS ? NULL : output_beside(q->output, ENDINGS[f]);
+        const char *target = f == RESULTS ? q->output : path;
         good = target && output_open(&o[f], target) && write_file(s, settings, f, o[f].stream) &&
                output_close(&o[f]);
         free(path);
@@ -205,6 +212,7 @@ int saturation_main(int argc, char **argv) {
         break;
     }
     if (!read_request(&q)) return EXIT_USAGE;
+    forget_unused(&q);
     char *settings = settings_describe(&SATURATION_COMMAND, &q.text);
     int code = EXIT_FAILED;
     if (!settings || !saturation_new(&s, &q.config))

@@ -105,19 +105,18 @@ static void print_with_error(FILE *to, const saturation_summary *m) {
 }
 
 void saturation_table(FILE *to, const saturation *s) {
-    const int last = saturation_metrics(s) - 1; /* |dQ|, or with sigma the row's own gradient */
     (void)fprintf(to,
                   "Rows of n keys: entropy (nats) and largest weight, mean +- standard error; |J|: "
-                  "norm of\nthe softmax's Jacobian; %s, when the gradient that reaches the weights "
-                  "is N(0,1)\n\n",
-                  by_sigma(s) ? "|dZ|: gradient of the logits" : "|dQ|: gradient of the query");
+                  "norm of\nthe softmax's Jacobian; %s where that of the weights is N(0,1)\n\n",
+                  by_sigma(s) ? "|dZ|: gradient of a row's logits,"
+                              : "|dQ|: gradient of a row's query,");
     (void)fprintf(to, by_sigma(s) ? "%8s %5s" : "%6s %5s  %-6s", by_sigma(s) ? "sigma" : "d_k",
                   "keys", "scale");
     (void)fprintf(to, "  %17s  %17s %9s %9s %9s %9s\n", "entropy       ", "max weight    ",
                   "|J| mean", "median", by_sigma(s) ? "|dZ| mean" : "|dQ| mean", "median");
     for (tt_size i = 0; i < s->count; i++) {
         const saturation_cell *c = &s->cells[i];
-        const saturation_summary *gradient = &c->of[by_sigma(s) ? SAT_ROW_GRAD : last];
+        const saturation_summary *gradient = &c->of[by_sigma(s) ? SAT_ROW_GRAD : SAT_DQ];
         if (by_sigma(s))
             (void)fprintf(to, "%8.4g %5" PRId64, c->sigma, c->keys);
         else

@@ -6,6 +6,7 @@
 
 #include "output.h"
 #include "parallel.h"
+#include "stats.h"
 #include "theory.h"
 
 static const double SIGMA_MOST = 64; /* theory.h is tested up to here */
@@ -74,13 +75,10 @@ void saturation_exact(saturation *s) {
 
 /* ---- The grid -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+enum { BETWEEN_MOST = 200 }; /* more points than a figure can show are only slow */
 
 /* The run's own d_k or sigma and points between, ascending, each once. The caller frees. */
-static double *grid_of(const saturation *s, int *count) {
+static double *grid_of(const saturation *s, tt_size *count) {
     const bool by_sigma = s->config.sigma_count > 0;
     const int per_octave = by_sigma ? 12 : 3;
     double least = INFINITY, most = 0;
@@ -89,19 +87,20 @@ static double *grid_of(const saturation *s, int *count) {
         least = fmin(least, v);
         most = fmax(most, v);
     }
-    const int between = (int)(per_octave * log2(most / least));
-    double *grid = calloc((size_t)s->settings + (size_t)between + 1, sizeof *grid);
-    int n = 0;
+    const double octaves = log2(most / least);
+    const tt_size between = (tt_size)fmin(per_octave * octaves, BETWEEN_MOST);
+    double *grid = calloc((size_t)(between + s->settings), sizeof *grid);
+    tt_size n = 0;
     if (!grid) return NULL;
     for (int x = 0; x < s->settings; x++)
         grid[n++] = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
-    for (int i = 1; i <= between; i++) {
-        double v = least * exp2((double)i / per_octave);
+    for (tt_size i = 1; i <= between; i++) {
+        double v = least * exp2(octaves * (double)i / (double)(between + 1));
         grid[n++] = by_sigma ? v : round(v);
     }
-    qsort(grid, (size_t)n, sizeof *grid, compare);
+    stats_sort(grid, n);
     *count = 0;
-    for (int i = 0; i < n; i++)
+    for (tt_size i = 0; i < n; i++)
         if (*count == 0 || grid[i] > grid[*count - 1] * (by_sigma ? 1 + 1e-9 : 1))
             grid[(*count)++] = grid[i];
     return grid;
@@ -145,7 +144,7 @@ static void print_point(FILE *to, const point *p, double gap_density, double med
 
 bool saturation_theory_csv(FILE *to, const saturation *s) {
     const bool by_sigma = s->config.sigma_count > 0;
-    int count = 0;
+    tt_size count = 0;
     double *grid = grid_of(s, &count);
     point *points = calloc((size_t)(count > 0 ? count : 1), sizeof *points);
     bool good = grid && points;
@@ -156,7 +155,7 @@ bool saturation_theory_csv(FILE *to, const saturation *s) {
     for (int n = 0; good && n < s->config.keys_count; n++)
         for (int k = 0; k < s->rules; k++) {
             const int keys = (int)s->config.keys[n];
-            for (int i = 0; i < count; i++) {
+            for (tt_size i = 0; i < count; i++) {
                 points[i] = (point){.cell = *saturation_at(s, 0, n, k)};
                 if (by_sigma) {
                     points[i].cell.sigma = grid[i];
@@ -166,7 +165,7 @@ bool saturation_theory_csv(FILE *to, const saturation *s) {
                 }
             }
             parallel_for(s->config.threads, count, compute_point, points);
-            for (int i = 0; i < count; i++)
+            for (tt_size i = 0; i < count; i++)
                 if (has_theory(&points[i].cell))
                     print_point(to, &points[i], theory_gap_density(keys), theory_median_gap(keys));
         }

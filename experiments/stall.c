@@ -254,7 +254,8 @@ static bool take_over(run *r) {
     return result == PARTIAL_READ || result == PARTIAL_MISSING;
 }
 
-/* A run that starts anew does not throw away what an interrupted one left: that gets another name. */
+/* A run that starts anew does not throw away what an interrupted one left: that gets another name.
+ */
 static bool keep_earlier_partial(const run *r) {
     char *kept = output_beside(r->partial_path, ".old");
     bool good = kept && rename(r->partial_path, kept) == 0;

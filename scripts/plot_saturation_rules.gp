@@ -19,11 +19,12 @@ stats CSV using (in(RUN, stringcolumn("scale")) && at(stringcolumn("scale"), N, 
 if (HI == 0) { eval die("no median of dq_norm in " . plain(CSV)) }
 eval FIT
 
-# Which rules hold their largest weight, within a tenth of its range, over all d_k?
+# How many rules hold their largest weight, within a tenth of its range, over all d_k?
 HELD = 0
 do for [s in RUN] {
-    eval find(s, N, "max_weight", "mean")
-    if (abs(y1_ - y0_) < 0.1) { HELD = HELD + 1 }
+    least_ = 1; most_ = 0
+    stats CSV using (at(s, N, "max_weight", "mean") ? (least_ = min(least_, num("value")), most_ = max(most_, num("value")), 1) : 1) nooutput
+    if (most_ - least_ < 0.1) { HELD = HELD + 1 }
 }
 title_ = NDK > 1 ? sprintf("%d of %d rules keep the largest weight within 0.1 from d_k %d to %d", HELD, NR, DMIN, DMAX) : \
     sprintf("Largest weight and query gradient of %s at d_k = %d", plural(NR, "rule"), DMIN)
