@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "gemm.h"
 #include "suites.h"
@@ -57,8 +59,45 @@ START_TEST(a_chain_longer_than_a_panel_is_unbroken) {
 }
 END_TEST
 
+/* Memory whose last byte is followed by a page that may not be touched: reading beyond an operand
+ * ends the test. */
+typedef struct walled {
+    void *memory;
+    size_t size, page;
+    double *data;
+} walled;
+
+static walled before_a_wall(tt_size count) {
+    walled w = {.page = (size_t)sysconf(_SC_PAGESIZE)};
+    const size_t need = (size_t)count * sizeof(double);
+    w.size = (need + w.page - 1) / w.page * w.page;
+    ck_assert(posix_memalign(&w.memory, w.page, w.size + w.page) == 0);
+    memset(w.memory, 0, w.size);
+    ck_assert(mprotect((char *)w.memory + w.size, w.page, PROT_NONE) == 0);
+    w.data = (double *)((char *)w.memory + w.size - need);
+    return w;
+}
+
+static void tear_down(walled *w) {
+    ck_assert(mprotect((char *)w->memory + w->size, w->page, PROT_READ | PROT_WRITE) == 0);
+    free(w->memory);
+}
+
+START_TEST(nothing_beyond_an_operand_is_read_or_written) {
+    const tt_size m = 9, n = 19, k = 5;
+    walled a = before_a_wall(m * k), b = before_a_wall(k * n), c = before_a_wall(m * n);
+    for (int form = TT_GEMM_NN; form <= TT_GEMM_TN; form++)
+        tt_gemm((tt_gemm_form)form, m, n, k, a.data, b.data, c.data, true);
+    ck_assert(c.data[m * n - 1] == 0);
+    tear_down(&a);
+    tear_down(&b);
+    tear_down(&c);
+}
+END_TEST
+
 Suite *gemm_suite(void) {
-    const TTest *tests[] = {every_shape_around_the_tile_gives_the_plain_chains_bits,
+    const TTest *tests[] = {nothing_beyond_an_operand_is_read_or_written,
+                            every_shape_around_the_tile_gives_the_plain_chains_bits,
                             a_chain_longer_than_a_panel_is_unbroken};
     return suite_of("gemm", tests, sizeof tests / sizeof *tests, 60);
 }

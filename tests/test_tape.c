@@ -1,4 +1,5 @@
 /* test_tape.c: recording, walking back, memory and errors. */
+#include <stdint.h>
 #include <string.h>
 
 #include "suites.h"
@@ -51,6 +52,35 @@ START_TEST(backward_from_a_cotangent_scales_the_gradient) {
     tt_var v = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), tt_tensor_view(&gx, 1, 1, 1));
     tt_backward_from(tape, tt_scale(tape, v, 4), tt_tensor_view(&cotangent, 1, 1, 1));
     ck_assert(gx == 2);
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(constants_beside_a_parameter_get_no_gradient) {
+    double x = 5, w = 2;
+    tt_tape *tape = tt_tape_new();
+    tt_var c = tt_const(tape, tt_tensor_view(&x, 1, 1, 1));
+    tt_var p = tt_param(tape, tt_tensor_view(&w, 1, 1, 1), NO_GRAD);
+    tt_backward(tape, tt_matmul(tape, c, p));
+    ck_assert(tt_grad(tape, c).data == NULL && tt_grad(tape, p).data[0] == 5);
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(a_cotangent_of_another_shape_is_refused) {
+    double x[4] = {1, 2, 3, 4};
+    tt_tape *tape = tt_tape_new();
+    tt_var v = tt_param(tape, tt_tensor_view(x, 2, 1, 2), NO_GRAD);
+    tt_backward_from(tape, v, tt_tensor_view(x, 1, 1, 2));
+    ck_assert_str_eq(tt_tape_error(tape), "backward: value [2,1,2] and cotangent [1,1,2] differ");
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(memory_of_the_tape_is_aligned_to_64_bytes) {
+    tt_tape *tape = tt_tape_new();
+    for (size_t bytes = 1; bytes < 300; bytes += 37)
+        ck_assert_uint_eq((uintptr_t)tt_tape_alloc(tape, bytes) % 64, 0);
     tt_tape_free(tape);
 }
 END_TEST
@@ -185,6 +215,11 @@ START_TEST(variables_of_another_tape_or_before_a_reset_are_refused) {
     ck_assert(tt_value(one, a).data == NULL && tt_grad(one, a).data == NULL);
     tt_backward(one, a);
     assert_error(one, "backward: the variable is not on this tape");
+    tt_var beyond = tt_const(one, tt_tensor_view(&x, 1, 1, 1));
+    beyond.id = 1000;
+    ck_assert(tt_value(one, beyond).data == NULL);
+    beyond.id = -5;
+    ck_assert(tt_value(one, beyond).data == NULL);
     tt_tape_free(one);
     tt_tape_free(other);
 }
@@ -219,6 +254,18 @@ START_TEST(a_custom_operation_has_gradients) {
 }
 END_TEST
 
+START_TEST(a_context_is_given_to_its_own_operation_only) {
+    double x = 1, factor = 2;
+    tt_tape *tape = tt_tape_new();
+    tt_var v = tt_const(tape, tt_tensor_view(&x, 1, 1, 1));
+    tt_var s = tt_custom(tape, "square", 1, &v, 1, 1, 1, square_forward, square_backward, &factor);
+    ck_assert(tt_tape_context(tape, s, square_backward) == &factor);
+    ck_assert(tt_tape_context(tape, s, square_forward) == NULL);
+    ck_assert(tt_tape_context(tape, v, square_backward) == NULL);
+    tt_tape_free(tape);
+}
+END_TEST
+
 START_TEST(a_custom_operation_with_too_many_inputs_is_refused) {
     tt_var none[TT_MAX_INPUTS + 1] = {{0, 0}};
     tt_tape *tape = tt_tape_new();
@@ -246,6 +293,10 @@ Suite *tape_suite(void) {
                             a_second_backward_doubles_parameters_exactly_and_restarts_nodes,
                             backward_from_a_cotangent_scales_the_gradient,
                             constants_and_what_stands_on_them_get_no_gradient,
+                            constants_beside_a_parameter_get_no_gradient,
+                            a_cotangent_of_another_shape_is_refused,
+                            memory_of_the_tape_is_aligned_to_64_bytes,
+                            a_context_is_given_to_its_own_operation_only,
                             a_repeated_step_allocates_nothing,
                             pointers_into_the_tape_stay_good_while_it_grows,
                             the_first_error_stays_and_names_operation_and_shapes,
