@@ -1,6 +1,10 @@
 /* main.c: the table of subcommands. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gradcheck.h"
 #include "inspect.h"
@@ -52,7 +56,16 @@ static int unknown(const char *word) {
     return message_fail(EXIT_USAGE, "unknown subcommand '%s'; see 'sqrtdk --help'", word);
 }
 
-int main(int argc, char **argv) {
+/* A closed standard descriptor would be given to the next file opened, and what is meant for people
+ * would land in a result. Opened for reading, writing to it fails as it should. */
+static void fill_closed_descriptors(void) {
+    int fd;
+    do fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) (void)close(fd);
+}
+
+static int run(int argc, char **argv) {
     if (argc < 2) return message_fail(EXIT_USAGE, "expected a subcommand; see 'sqrtdk --help'");
     if (strcmp(argv[1], "--version") == 0) {
         puts("sqrtdk " SQRTDK_VERSION);
@@ -60,10 +73,19 @@ int main(int argc, char **argv) {
     }
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
                 strcmp(argv[1], "-h") == 0;
-    if (help && argc == 2) return print_help();
+    if (help && (argc == 2 || strcmp(argv[2], "help") == 0)) return print_help();
     const subcommand *s = find(argv[help ? 2 : 1]);
     if (!s) return unknown(argv[help ? 2 : 1]);
     if (!help) return s->run(argc - 1, argv + 1);
     options_help(s->spec);
     return EXIT_OK;
+}
+
+int main(int argc, char **argv) {
+    fill_closed_descriptors();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of writing, with its reason */
+    int code = run(argc, argv);
+    if (code == EXIT_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        return message_fail(EXIT_FAILED, "cannot write standard output: %s", strerror(errno));
+    return code;
 }

@@ -4,12 +4,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { LINE_BYTES = 4096 };
+
 int message_fail(int code, const char *format, ...) {
+    char line[LINE_BYTES];
     va_list args;
     va_start(args, format);
-    (void)fputs("sqrtdk: ", stderr);
-    (void)vfprintf(stderr, format, args);
-    (void)fputc('\n', stderr);
+    (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    /* what a user typed may hold line ends and other control characters */
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    (void)fprintf(stderr, "sqrtdk: %s\n", line);
     return code;
 }

@@ -11,7 +11,7 @@
 
 #include "message.h"
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 64, OPTION_VALUES = 256 };
 
 /* ---- Finding what was meant ------------------------------------------------------------------ */
 
@@ -94,7 +94,9 @@ static options_result unknown_option(const command_spec *command, const char *ar
     (void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(from, "="), from);
     for (int i = 0; i < command->count; i++) names[i] = command->options[i].name;
     names[command->count] = "help";
-    const char *nearest = options_nearest(typed, names, command->count + 1);
+    const char *nearest = strncmp(argument, "--", 2) == 0
+                              ? options_nearest(typed, names, command->count + 1)
+                              : NULL;
     if (nearest)
         (void)message_fail(0, "%s: unknown option '%s'; did you mean --%s?", command->name,
                            argument, nearest);
@@ -106,7 +108,7 @@ static options_result unknown_option(const command_spec *command, const char *ar
 
 /* What getopt_long refused: an option without its value, a flag with one, or an unknown one. */
 static options_result refuse(const command_spec *command, int code, const char *argument) {
-    int known = index_of(command, argument + strspn(argument, "-"));
+    int known = optopt >= OPTION_VALUES ? optopt - OPTION_VALUES : -1; /* also if abbreviated */
     char name[NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
     if (code == ':' && known >= 0) {
@@ -127,7 +129,7 @@ options_result options_parse(const command_spec *command, int argc, char **argv,
     for (int i = 0; i < command->count; i++) {
         table[i].name = command->options[i].name;
         table[i].has_arg = command->options[i].value ? required_argument : no_argument;
-        table[i].val = 256 + i;
+        table[i].val = OPTION_VALUES + i;
         out->text[i] = command->options[i].standard;
     }
     table[command->count].name = "help";
@@ -143,7 +145,7 @@ options_result options_parse(const command_spec *command, int argc, char **argv,
             return OPTIONS_HELP;
         }
         if (code == '?' || code == ':') return refuse(command, code, argv[at]);
-        out->text[code - 256] = optarg ? optarg : "yes";
+        out->text[code - OPTION_VALUES] = optarg ? optarg : "yes";
     }
     if (optind < argc) {
         (void)message_fail(0, "%s: unexpected argument '%s'; options start with --", command->name,

@@ -11,9 +11,12 @@
 #include "message.h"
 
 bool output_is_direct(const char *path) {
-    struct stat info;
+    struct stat info, out;
     if (strcmp(path, "-") == 0) return true;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+    if (stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return false;
+    bool standard = fstat(STDOUT_FILENO, &out) == 0 && info.st_dev == out.st_dev &&
+                    info.st_ino == out.st_ino; /* /dev/stdout, sent to a file */
+    return standard || !S_ISREG(info.st_mode);
 }
 
 bool output_make_folders(const char *path) {
@@ -52,9 +55,17 @@ static bool refuse(output *o, const char *path) {
     return false;
 }
 
+/* Where a path leads: a symbolic link stays, and what it points to is written. */
+static char *target_of(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && !output_is_direct(path))
+        return realpath(path, NULL); /* NULL, with the reason, for a link that leads nowhere */
+    return joined(path, strlen(path), "");
+}
+
 bool output_open(output *o, const char *path) {
     struct stat info;
-    *o = (output){NULL, joined(path, strlen(path), ""), NULL};
+    *o = (output){NULL, target_of(path), NULL};
     if (!o->path) return refuse(o, path);
     if (strcmp(path, "-") == 0) {
         o->stream = stdout;
@@ -65,7 +76,9 @@ bool output_open(output *o, const char *path) {
         return refuse(o, path);
     }
     if (!output_is_direct(path)) {
-        o->temporary = joined(path, strlen(path), ".tmp");
+        char ending[32];
+        (void)snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
+        o->temporary = joined(o->path, strlen(o->path), ending);
         if (!o->temporary || !output_make_folders(path)) return refuse(o, path);
     }
     o->stream = fopen(o->temporary ? o->temporary : path, "w");
@@ -76,6 +89,7 @@ bool output_close(output *o) {
     FILE *stream = o->stream;
     o->stream = NULL;
     bool bad = fflush(stream) != 0 || ferror(stream);
+    if (o->temporary && !bad) bad = fsync(fileno(stream)) != 0;
     if (stream == stdout) return bad ? refuse(o, "standard output") : true;
     if (fclose(stream) != 0) bad = true;
     return bad ? refuse(o, o->path) : true;

@@ -231,6 +231,7 @@ static void dot_backward(const tt_call *c) {
 }
 
 tt_var tt_dot(tt_tape *tape, tt_var a, tt_tensor w) {
+    if (!w.data) return tt_tape_fail(tape, "dot: the constant has no data");
     if (!agree(tape, "dot", tt_value(tape, a), w)) return (tt_var){-1, 0};
     return tt_custom(tape, "dot", 1, &a, 1, 1, 1, dot_forward, dot_backward, w.data);
 }

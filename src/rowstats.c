@@ -6,8 +6,8 @@
 tt_rowstats tt_rowstats_compute(const double *w, tt_size n) {
     tt_rowstats s = {0, 0, 0, 0, 0};
     tt_size m = 0;
-    for (tt_size j = 1; j < n; j++)
-        if (w[j] > w[m]) m = j;
+    for (tt_size j = 1; j < n && !isnan(w[m]); j++) /* NaN is kept, and makes all NaN */
+        if (w[j] > w[m] || isnan(w[j])) m = j;
     if (n == 0 || w[m] == 0) return s;
 
     const double log_largest = log(w[m]);

@@ -252,8 +252,12 @@ void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
                      v.batch, v.rows, v.cols, cotangent.batch, cotangent.rows, cotangent.cols);
         return;
     }
-    if (!start->wants_grad || !clear_grads(tape)) return;
-    memcpy(start->grad.data, cotangent.data, (size_t)tt_tensor_count(v) * sizeof(double));
+    /* the cotangent may be a gradient of this very tape, which is cleared next */
+    tt_tensor copy = tt_tape_tensor(tape, v.batch, v.rows, v.cols);
+    if (!copy.data) return;
+    memcpy(copy.data, cotangent.data, (size_t)tt_tensor_count(v) * sizeof(double));
+    if (!clear_grads(tape) || !start->wants_grad) return;
+    memcpy(start->grad.data, copy.data, (size_t)tt_tensor_count(v) * sizeof(double));
     for (int i = var.id; i >= 0; i--) {
         const node *n = &tape->nodes[i];
         if (!n->wants_grad) continue;
