@@ -94,9 +94,8 @@ static options_result unknown_option(const command_spec *command, const char *ar
     (void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(from, "="), from);
     for (int i = 0; i < command->count; i++) names[i] = command->options[i].name;
     names[command->count] = "help";
-    const char *nearest = strncmp(argument, "--", 2) == 0
-                              ? options_nearest(typed, names, command->count + 1)
-                              : NULL;
+    const char *nearest =
+        strncmp(argument, "--", 2) == 0 ? options_nearest(typed, names, command->count + 1) : NULL;
     if (nearest)
         (void)message_fail(0, "%s: unknown option '%s'; did you mean --%s?", command->name,
                            argument, nearest);

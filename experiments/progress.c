@@ -26,6 +26,7 @@ static void draw(progress *p) {
     double left = share > 0 ? seconds * (1 - share) / share : 0;
     for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * (double)BAR) ? '#' : '.';
     bar[BAR] = '\0';
+    if (!(left < 359999)) left = 359999; /* 99:59:59, or no estimate yet */
     (void)fprintf(stderr, "\r[%s] %td/%td cells, %.0f %s/s, %d:%02d left \033[K", bar,
                   p->cells_done, p->cells, seconds > 0 ? (double)p->steps_done / seconds : 0,
                   p->unit, (int)(left / 60), (int)left % 60);

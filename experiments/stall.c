@@ -5,7 +5,9 @@
 #include "stall.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -125,12 +127,25 @@ static bool read_gain(request *q) {
     if (strcmp(text, "dk^-1/4") == 0) c->gain_kind = GAIN_DK_DOWN;
     if (strcmp(text, "dk^1/4") == 0) c->gain_kind = GAIN_DK_UP;
     if (c->gain_kind != GAIN_NUMBER) return true;
-    char *end;
-    c->gain = strtod(text, &end);
-    if (end != text && *end == '\0' && c->gain >= 1e-6 && c->gain <= 1e6) return true;
+    if (options_number(text, &c->gain) && c->gain >= 1e-6 && c->gain <= 1e6) return true;
     (void)message_fail(0, "--init-gain '%s': expected a number from 1e-6 to 1e6, dk^-1/4 or dk^1/4",
                        text);
     return false;
+}
+
+/* Extreme rates and gains can overflow or vanish on the way to the rate that is used. */
+static bool rates_make_sense(const request *q, const sweep *s) {
+    for (tt_size i = 0; i < s->count; i++) {
+        const cell *c = &s->cells[i];
+        if (isfinite(c->lr) && c->lr > 0 && !isinf(c->kappa)) continue;
+        (void)message_fail(0,
+                           "--lr %s with --lr-unit %s, --init-gain %s: at d_k %" PRId64
+                           ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
+                           text_of(q, "lr"), text_of(q, "lr-unit"), text_of(q, "init-gain"), c->d_k,
+                           c->scale->name, c->lr, c->kappa);
+        return false;
+    }
+    return true;
 }
 
 /* Refuses what this machine cannot hold before anything is allocated, and runs no more cells at
@@ -218,7 +233,8 @@ typedef struct run {
     char *settings;
     output direct;      /* where the log is written directly */
     char *partial_path; /* elsewhere */
-    FILE *partial;
+    FILE *earlier;      /* the partial file as found, locked */
+    FILE *partial;      /* the partial file as written, locked */
     progress progress;
     tt_size finished;
 } run;
@@ -228,8 +244,7 @@ static bool on_finished(void *context, const cell *c) {
     r->finished++;
     progress_cell(&r->progress);
     if (!r->partial) return true;
-    stall_partial_cell(r->partial, c, r->request->init);
-    if (fflush(r->partial) == 0) return true;
+    if (stall_partial_cell(r->partial, c, r->request->init)) return true;
     progress_end(&r->progress);
     (void)message_fail(0, "cannot write %s: %s", r->partial_path, strerror(errno));
     return false;
@@ -242,7 +257,7 @@ static void on_advanced(void *context, tt_size steps, double work) {
 
 /* Takes over what an interrupted run left. */
 static bool take_over(run *r) {
-    partial_result result = stall_partial_read(r->partial_path, r->settings, &r->sweep);
+    partial_result result = stall_partial_read(r->earlier, r->settings, &r->sweep);
     for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
     if (result == PARTIAL_OTHER)
         (void)message_fail(0,
@@ -270,19 +285,55 @@ static bool keep_earlier_partial(const run *r) {
     return good;
 }
 
-/* Starts the partial file: what was taken over, then whatever finishes from now on. */
-static bool start_partial(run *r) {
-    output o;
-    if (!output_open(&o, r->partial_path)) return false;
-    stall_partial_header(o.stream, r->settings);
-    for (tt_size i = 0; i < r->sweep.count; i++)
-        if (r->sweep.cells[i].finished)
-            stall_partial_cell(o.stream, &r->sweep.cells[i], r->request->init);
-    if (!output_close(&o) || !output_commit(&o)) return false;
-    r->partial = fopen(r->partial_path, "a");
-    if (r->partial) return true;
-    (void)message_fail(0, "cannot write %s: %s", r->partial_path, strerror(errno));
+/* Only one run at a time may write to an output. The lock is on the partial file, as found and as
+ * written, and ends with the program. */
+static bool lock(const run *r, FILE *file) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fileno(file), F_SETLK, &whole) == 0) return true;
+    if (errno == EACCES || errno == EAGAIN)
+        (void)message_fail(0, "another run is writing %s; expected another --output",
+                           r->request->output);
+    else
+        (void)message_fail(0, "cannot lock %s: %s", r->partial_path, strerror(errno));
     return false;
+}
+
+static bool cannot_write(const char *path) {
+    (void)message_fail(0, "cannot write %s: %s", path, strerror(errno));
+    return false;
+}
+
+/* Opens the partial file as it is, or makes it, and locks it; *bytes is its size. */
+static bool open_earlier(run *r, off_t *bytes) {
+    struct stat info;
+    if (!output_make_folders(r->partial_path)) return cannot_write(r->partial_path);
+    int fd = open(r->partial_path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
+    if (fd < 0) return cannot_write(r->partial_path);
+    r->earlier = fdopen(fd, "r+");
+    if (!r->earlier || fstat(fd, &info) != 0) return cannot_write(r->partial_path);
+    *bytes = info.st_size;
+    if (S_ISREG(info.st_mode)) return lock(r, r->earlier);
+    (void)message_fail(0, "cannot write %s: it is no regular file", r->partial_path);
+    return false;
+}
+
+/* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
+ * complete, and locked, before it takes the earlier one's place. */
+static bool start_partial(run *r) {
+    char ending[32];
+    (void)snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
+    char *temporary = output_beside(r->partial_path, ending);
+    r->partial = temporary ? fopen(temporary, "w") : NULL;
+    bool good = r->partial && lock(r, r->partial);
+    if (good) stall_partial_header(r->partial, r->settings);
+    for (tt_size i = 0; good && i < r->sweep.count; i++)
+        if (r->sweep.cells[i].finished)
+            good = stall_partial_cell(r->partial, &r->sweep.cells[i], r->request->init);
+    good = good && fflush(r->partial) == 0 && rename(temporary, r->partial_path) == 0;
+    if (!good) (void)cannot_write(r->partial_path);
+    if (!good && temporary) (void)unlink(temporary);
+    free(temporary);
+    return good;
 }
 
 static char *partial_path_of(const char *path) {
@@ -293,24 +344,37 @@ static char *partial_path_of(const char *path) {
     return partial;
 }
 
+enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
+static const char *const ENDINGS[FILES] = {NULL, "_runs.csv", "_summary.csv", "_bands.csv",
+                                           ".meta"};
+
+/* What would only come out after hours of training: a folder where a file is to be. */
+static bool targets_fit(const request *q) {
+    bool good = q->output[strlen(q->output) - 1] != '/';
+    if (!good) (void)message_fail(0, "cannot write %s: it is a folder", q->output);
+    for (int f = 0; good && f < FILES; f++) {
+        struct stat info;
+        char *path = f == LOG ? NULL : output_beside(q->output, ENDINGS[f]);
+        const char *target = f == LOG ? q->output : path;
+        good = !target || stat(target, &info) != 0 || !S_ISDIR(info.st_mode);
+        if (!good) (void)message_fail(0, "cannot write %s: it is a folder", target);
+        free(path);
+    }
+    return good;
+}
+
 static bool open_files(run *r) {
     const request *q = r->request;
-    struct stat info;
     if (q->direct) return output_open(&r->direct, q->output);
-    if (stat(q->output, &info) == 0 && S_ISDIR(info.st_mode)) {
-        (void)message_fail(0, "cannot write %s: it is a folder", q->output);
-        return false;
-    }
+    if (!targets_fit(q)) return false;
+    off_t bytes;
+    if (!open_earlier(r, &bytes)) return false;
     if (q->resume && !take_over(r)) return false;
-    if (!q->resume && access(r->partial_path, F_OK) == 0 && !keep_earlier_partial(r)) return false;
+    if (!q->resume && bytes > 0 && !keep_earlier_partial(r)) return false;
     return start_partial(r);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
-
-enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
-static const char *const ENDINGS[FILES] = {NULL, "_runs.csv", "_summary.csv", "_bands.csv",
-                                           ".meta"};
 
 static bool write_file(const run *r, const report *rep, int which, FILE *to) {
     if (which == LOG) stall_log_all(to, &r->sweep, r->request->init);
@@ -324,14 +388,17 @@ static bool write_file(const run *r, const report *rep, int which, FILE *to) {
 /* All files are complete under temporary names before the first takes its place. */
 static bool write_files(const run *r, const report *rep) {
     output o[FILES] = {{NULL, NULL, NULL}};
-    bool good = true;
+    bool good = true, memory_left = true;
     for (int f = 0; good && f < FILES; f++) {
         char *path = output_beside(r->request->output, f == LOG ? "" : ENDINGS[f]);
         const char *target = f == LOG ? r->request->output : path;
-        good = path && output_open(&o[f], target) && write_file(r, rep, f, o[f].stream) &&
-               output_close(&o[f]);
+        good = path && output_open(&o[f], target);
+        if (good && !write_file(r, rep, f, o[f].stream)) memory_left = false;
+        good = good && memory_left && output_close(&o[f]);
+        memory_left = memory_left && path;
         free(path);
     }
+    if (!memory_left) (void)message_fail(0, "out of memory");
     for (int f = 0; good && f < FILES; f++) good = output_commit(&o[f]);
     for (int f = 0; f < FILES; f++) output_discard(&o[f]);
     return good;
@@ -421,9 +488,14 @@ int stall_main(int argc, char **argv) {
     catch_signals();
     if (!r.settings || (!q.direct && !r.partial_path) || !sweep_new(&r.sweep, &q.config))
         (void)message_fail(0, "out of memory");
+    else if (!rates_make_sense(&q, &r.sweep))
+        code = EXIT_USAGE;
     else if (open_files(&r))
         code = train_and_finish(&r);
+    else if (stop_signal)
+        code = EXIT_SIGNAL + stop_signal;
     if (r.partial) (void)fclose(r.partial);
+    if (r.earlier) (void)fclose(r.earlier);
     free(r.partial_path);
     free(r.settings);
     sweep_free(&r.sweep);

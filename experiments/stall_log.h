@@ -18,16 +18,18 @@ void stall_log_all(FILE *to, const sweep *s, const char *init);
 
 /* The beginning of a partial file for a run with these settings ("key = value" lines). */
 void stall_partial_header(FILE *to, const char *settings);
-void stall_partial_cell(FILE *to, const cell *c, const char *init);
+
+/* Writes a complete cell, with a hash, and flushes; false, with errno, if it did not arrive. */
+bool stall_partial_cell(FILE *to, const cell *c, const char *init);
 
 typedef enum partial_result {
     PARTIAL_READ,    /* complete cells are in the sweep now, marked finished */
-    PARTIAL_MISSING, /* there is no such file */
+    PARTIAL_MISSING, /* the file is empty */
     PARTIAL_OTHER,   /* it is from a run with other settings */
-    PARTIAL_DAMAGED  /* a complete cell does not read as one */
+    PARTIAL_DAMAGED  /* its beginning is cut off, or a complete cell is not what was written */
 } partial_result;
 
 /* Reads what an interrupted run left. Whatever follows the last complete cell is ignored. */
-partial_result stall_partial_read(const char *path, const char *settings, sweep *s);
+partial_result stall_partial_read(FILE *from, const char *settings, sweep *s);
 
 #endif

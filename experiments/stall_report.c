@@ -60,7 +60,7 @@ void report_free(report *r) {
 }
 
 const char *verdict_reason(verdict v, const double *row) {
-    if (v == TRAINED || isnan(row[M_ENTROPY_MEAN])) return "";
+    if (v == TRAINED || v == DIVERGED || isnan(row[M_ENTROPY_MEAN])) return "";
     return row[M_ENTROPY_MEAN] < row[M_ENTROPY_TEACHER] ? "too sharp" : "too flat";
 }
 
@@ -147,22 +147,27 @@ static double band_value(const band *b, const log_row *row) {
     return row->value[b->of];
 }
 
-/* Row r of every seed that got so far; the first seeds' rows all lie at the same step. */
+/* The row of that step: row r, or an earlier one where a row was not finite and left out; or NULL.
+ */
+static const log_row *row_at(const cell *c, tt_size r, int64_t step) {
+    for (tt_size i = r < c->row_count ? r : c->row_count - 1; i >= 0; i--)
+        if (c->rows[i].step == step) return &c->rows[i];
+    return NULL;
+}
+
+/* One step, of every seed that has it. */
 static void print_bands_row(FILE *to, const report *rep, const group *g, const cell *cells,
-                            tt_size r, double *x) {
-    int64_t step = -1;
+                            tt_size r, int64_t step, double *x) {
     int n = 0;
-    for (int e = 0; e < g->seeds; e++)
-        if (cells[e].row_count > r) {
-            step = cells[e].rows[r].step;
-            n++;
-        }
+    for (int e = 0; e < g->seeds; e++) n += row_at(&cells[e], r, step) != NULL;
     print_group_key(to, g);
     (void)fprintf(to, ",%" PRId64 ",%d", step, n);
     for (int b = 0; b < BAND_COUNT; b++) {
         tt_size k = 0;
-        for (int e = 0; e < g->seeds; e++)
-            if (cells[e].row_count > r) x[k++] = band_value(&BANDS[b], &cells[e].rows[r]);
+        for (int e = 0; e < g->seeds; e++) {
+            const log_row *row = row_at(&cells[e], r, step);
+            if (row) x[k++] = band_value(&BANDS[b], row);
+        }
         stats_sort(x, k);
         print_number(to, stats_quantile(x, k, 0.5));
         print_number(to, stats_quantile(x, k, 0.25));
@@ -181,11 +186,11 @@ bool report_bands_csv(FILE *to, const report *r) {
     (void)fputs(",steps\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const cell *cells = &r->sweep->cells[i * seeds];
-        tt_size rows = 0;
-        for (int e = 0; e < seeds; e++)
-            if (cells[e].row_count > rows) rows = cells[e].row_count;
-        for (tt_size row = 0; row < rows; row++)
-            print_bands_row(to, r, &r->groups[i], cells, row, x);
+        const cell *longest = cells;
+        for (int e = 1; e < seeds; e++)
+            if (cells[e].row_count > longest->row_count) longest = &cells[e];
+        for (tt_size row = 0; row < longest->row_count; row++)
+            print_bands_row(to, r, &r->groups[i], cells, row, longest->rows[row].step, x);
     }
     free(x);
     return true;
@@ -274,7 +279,11 @@ static void print_verdict_sentence(FILE *to, const report *r, int lr) {
 static void print_change(FILE *to, double from, double until) {
     const bool grew = until > from;
     const double factor = grew ? until / from : from / until;
-    if (from == until || factor < 1.25) { /* both 0: no quotient */
+    if (from == 0 || until == 0) { /* no quotient */
+        (void)fprintf(to, from == until ? "stayed 0" : "went from %.2g to %.2g", from, until);
+        return;
+    }
+    if (factor < 1.25) {
         (void)fprintf(to, "hardly changed (%.2g to %.2g)", from, until);
         return;
     }
@@ -330,7 +339,7 @@ static void print_failure_sentence(FILE *to, const report *r, int scale) {
     for (int l = 0; l < c->lr_count && !worst; l++)
         for (int d = 0; d < c->d_k_count; d++) {
             const group *g = group_at(r, d, scale, l);
-            if (g->verdict == TRAINED || isnan(g->last[M_ENTROPY_MEAN])) continue;
+            if (group_reason(g)[0] == '\0') continue;
             if (!worst || g->d_k > worst->d_k) worst = g;
         }
     if (!worst) return;

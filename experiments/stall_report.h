@@ -32,7 +32,8 @@ bool report_new(report *r, const sweep *s);
 void report_free(report *r);
 
 /* Why a verdict is not `trained`: "too sharp" if the entropy at the last logged step (row: M_...)
- * is below the teacher's, else "too flat"; "" for a trained run and for NaN. */
+ * is below the teacher's, else "too flat"; "" for a trained run, for a diverged one, whose last
+ * logged step may be long before its end, and for NaN. */
 const char *verdict_reason(verdict v, const double *row);
 
 /* One row a cell: how it ended (steps: asked for; steps_taken: fewer if it diverged). */

@@ -155,8 +155,8 @@ static const char *train_step(trainee *t, const lesson *l, meter *m, const sweep
         row->step = step;
         error = meter_read(m, &t->student, l, row->value);
         if (error) return error;
-        finite = stats_finite(row->value, MEASURES);
-        if (finite) to->row_count++;
+        /* nothing that is not finite is logged, but it takes more than that to end a run */
+        to->row_count += stats_finite(row->value, MEASURES);
     }
     if (finite) {
         t->last[to->steps++ % LAST_STEPS] = ratio;

@@ -6,9 +6,10 @@
 tt_rowstats tt_rowstats_compute(const double *w, tt_size n) {
     tt_rowstats s = {0, 0, 0, 0, 0};
     tt_size m = 0;
-    for (tt_size j = 1; j < n && !isnan(w[m]); j++) /* NaN is kept, and makes all NaN */
+    for (tt_size j = 1; j < n && !isnan(w[m]); j++) /* a NaN is found and kept */
         if (w[j] > w[m] || isnan(w[j])) m = j;
     if (n == 0 || w[m] == 0) return s;
+    if (isnan(w[m])) return (tt_rowstats){NAN, NAN, NAN, NAN, m};
 
     const double log_largest = log(w[m]);
     double rest = 0;       /* r */

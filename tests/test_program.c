@@ -196,6 +196,72 @@ START_TEST(a_partial_file_cut_off_in_a_line_is_resumed_too) {
 }
 END_TEST
 
+START_TEST(a_damaged_cell_is_not_resumed) {
+    char output[] = IN_SCRATCH("damaged.csv");
+    const char *partial = IN_SCRATCH("damaged.csv.partial");
+    (void)interrupt_long_run(output, partial, SIGINT);
+    char *text = read_whole(partial);
+    char *digit = strstr(text, "\n0,"); /* the first row's first cell */
+    digit = strchr(strchr(digit + 1, '.'), '.') + 3;
+    *digit = *digit == '5' ? '6' : '5';
+    FILE *to = fopen(partial, "w");
+    ck_assert(to != NULL && fputs(text, to) >= 0 && fclose(to) == 0);
+    free(text);
+    const captured *c = run_program(
+        "", "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
+            "--every 400 --resume --output " IN_SCRATCH("damaged.csv"));
+    ck_assert_int_eq(c->code, 1);
+    assert_one_line(c->err, "is damaged");
+}
+END_TEST
+
+START_TEST(a_new_run_keeps_what_an_interrupted_one_left) {
+    char output[] = IN_SCRATCH("anew.csv");
+    const char *partial = IN_SCRATCH("anew.csv.partial");
+    (void)interrupt_long_run(output, partial, SIGINT);
+    int cells = complete_cells(partial);
+    const captured *c = run_program("", "stall " SMALL "--output " IN_SCRATCH("anew.csv"));
+    ck_assert_int_eq(c->code, 0);
+    assert_one_line(c->err, "anew.csv.partial.old");
+    ck_assert_int_eq(complete_cells(IN_SCRATCH("anew.csv.partial.old")), cells);
+}
+END_TEST
+
+START_TEST(a_second_run_to_the_same_output_is_refused) {
+    int status =
+        system(TEST_PROGRAM " stall --d-k 3 --seed 0 --steps 1000000 --quiet --output " IN_SCRATCH(
+            "taken.csv") " & pid=$!; sleep 0.3; " TEST_PROGRAM " stall " SMALL
+                         "--output " IN_SCRATCH("taken.csv") " 2>" IN_SCRATCH(
+                             "taken.err") "; code=$?; kill -9 $pid; wait $pid 2>/dev/null; exit "
+                                          "$code");
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    char *said = read_whole(IN_SCRATCH("taken.err"));
+    assert_one_line(said, "another run is writing");
+    free(said);
+}
+END_TEST
+
+START_TEST(a_symbolic_link_stays_and_its_target_is_written) {
+    (void)system("cd " TEST_SCRATCH_DIR " && rm -f link.csv target.csv && : > target.csv && "
+                 "ln -s target.csv link.csv");
+    run_small("", "", "link");
+    struct stat info;
+    ck_assert(lstat(IN_SCRATCH("link.csv"), &info) == 0 && S_ISLNK(info.st_mode));
+    char *text = read_whole(IN_SCRATCH("target.csv"));
+    ck_assert(strncmp(text, "seed,d_k,", 9) == 0);
+    free(text);
+}
+END_TEST
+
+START_TEST(closed_standard_streams_do_not_reach_a_result) {
+    int status =
+        system(TEST_PROGRAM " stall " SMALL "--output " IN_SCRATCH("closed.csv") " >&- 2>&-");
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* the table could not be written */
+    run_small("", "", "open");
+    assert_same_file(IN_SCRATCH("closed.csv"), IN_SCRATCH("open.csv"));
+}
+END_TEST
+
 START_TEST(resume_refuses_a_partial_file_of_other_settings) {
     char output[] = IN_SCRATCH("other.csv");
     (void)interrupt_long_run(output, IN_SCRATCH("other.csv.partial"), SIGINT);
@@ -312,6 +378,9 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         {"stall --lr-unit volt", "--lr-unit 'volt': expected weight or logit"},
         {"stall --init-gain dk", "--init-gain 'dk': expected a number from 1e-6 to 1e6"},
         {"stall --init-gain nan", "--init-gain 'nan': expected a number from 1e-6 to 1e6"},
+        {"stall --init-gain 0x10", "--init-gain '0x10': expected a number from 1e-6 to 1e6"},
+        {"stall --lr 1e300 --lr-unit logit --init-gain 1e-6", "expected finite ones above 0"},
+        {"stall --lr 1e308", "expected finite ones above 0"},
         {"stall --output ''", "--output '': expected a file name"},
         {"stall --resume --output -", "only a regular file can be resumed"},
         {"stall --batch 65536 --tokens 65536", "one cell at the largest d_k needs"},
@@ -377,6 +446,11 @@ Suite *program_suite(void) {
                             ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes,
                             a_partial_file_cut_off_in_a_line_is_resumed_too,
                             resume_refuses_a_partial_file_of_other_settings,
+                            a_damaged_cell_is_not_resumed,
+                            a_new_run_keeps_what_an_interrupted_one_left,
+                            a_second_run_to_the_same_output_is_refused,
+                            a_symbolic_link_stays_and_its_target_is_written,
+                            closed_standard_streams_do_not_reach_a_result,
                             an_interrupted_run_leaves_the_earlier_result_alone,
                             two_widths_of_the_default_run_agree_with_the_committed_results,
                             no_stall_is_said_as_plainly,

@@ -106,7 +106,7 @@ START_TEST(float32_normals_from_16_up_are_refused_and_draw_nothing) {
 END_TEST
 
 START_TEST(seeding_forgets_the_cached_normal) {
-    tt_rng a, b;
+    tt_rng a, b = {{0}, 0, false, 0};
     double x, y;
     tt_rng_seed(&a, 9);
     tt_rng_normal(&a, &x, 1); /* its sine half waits now */

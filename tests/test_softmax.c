@@ -181,6 +181,24 @@ START_TEST(a_subnormal_weight_gives_finite_statistics) {
 }
 END_TEST
 
+START_TEST(exact_zeros_and_ones_among_the_weights_give_finite_statistics) {
+    double one_hot[] = {0, 1, 0}, half[] = {0.5, 0, 0.5};
+    tt_rowstats s = tt_rowstats_compute(one_hot, 3), h = tt_rowstats_compute(half, 3);
+    ck_assert(s.entropy == 0 && s.jacobian == 0 && s.participation == 1 && s.argmax == 1);
+    assert_close(h.entropy, log(2));
+    assert_close(h.jacobian, 0.5);
+}
+END_TEST
+
+START_TEST(nan_among_the_weights_makes_the_statistics_nan) {
+    double first[] = {NAN, 0.5}, middle[] = {0.5, NAN, 0.5}, last[] = {0, NAN};
+    ck_assert(isnan(tt_rowstats_compute(first, 2).entropy));
+    ck_assert(isnan(tt_rowstats_compute(middle, 3).entropy));
+    ck_assert(isnan(tt_rowstats_compute(middle, 3).max_weight));
+    ck_assert(isnan(tt_rowstats_compute(last, 2).jacobian));
+}
+END_TEST
+
 START_TEST(row_without_a_key_is_all_zero) {
     double w[] = {0, 0};
     tt_rowstats s = tt_rowstats_compute(w, 2), empty = tt_rowstats_compute(w, 0);
@@ -201,6 +219,8 @@ Suite *softmax_suite(void) {
                             saturated_row_keeps_entropy_and_jacobian,
                             weights_whose_squares_underflow_keep_their_jacobian,
                             a_subnormal_weight_gives_finite_statistics,
+                            exact_zeros_and_ones_among_the_weights_give_finite_statistics,
+                            nan_among_the_weights_makes_the_statistics_nan,
                             row_without_a_key_is_all_zero};
     return suite_of("softmax", tests, sizeof tests / sizeof *tests, 60);
 }

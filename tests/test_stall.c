@@ -114,6 +114,10 @@ START_TEST(a_group_has_the_verdict_of_its_median_and_counts_each) {
     const group *g = &r.groups[1];
     ck_assert_str_eq(g->scale->name, "sqrt");
     ck_assert(g->ratio_median == 0.5 && g->verdict == SLOW);
+    const group *plain = &r.groups[0];
+    ck_assert(plain->ratio_q1 == 0.01 && plain->ratio_q3 == 0.01);
+    ck_assert(isinf(g->ratio_q3)); /* halfway from 0.5 to infinity */
+    ck_assert_double_eq_tol(g->ratio_q1, 0.255, 1e-15);
     ck_assert_int_eq(g->counts[TRAINED], 1);
     ck_assert_int_eq(g->counts[SLOW], 1);
     ck_assert_int_eq(g->counts[STALLED], 0);

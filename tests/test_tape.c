@@ -67,6 +67,18 @@ START_TEST(constants_beside_a_parameter_get_no_gradient) {
 }
 END_TEST
 
+START_TEST(a_gradient_of_the_tape_can_be_the_cotangent) {
+    double x = 5;
+    tt_tape *tape = tt_tape_new();
+    tt_var v = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), NO_GRAD);
+    tt_var twice = tt_scale(tape, v, 2);
+    tt_backward(tape, tt_scale(tape, twice, 3));
+    tt_backward_from(tape, twice, tt_grad(tape, twice)); /* 3 */
+    ck_assert(tt_grad(tape, twice).data[0] == 3 && tt_grad(tape, v).data[0] == 6);
+    tt_tape_free(tape);
+}
+END_TEST
+
 START_TEST(a_cotangent_of_another_shape_is_refused) {
     double x[4] = {1, 2, 3, 4};
     tt_tape *tape = tt_tape_new();
@@ -294,6 +306,7 @@ Suite *tape_suite(void) {
                             backward_from_a_cotangent_scales_the_gradient,
                             constants_and_what_stands_on_them_get_no_gradient,
                             constants_beside_a_parameter_get_no_gradient,
+                            a_gradient_of_the_tape_can_be_the_cotangent,
                             a_cotangent_of_another_shape_is_refused,
                             memory_of_the_tape_is_aligned_to_64_bytes,
                             a_context_is_given_to_its_own_operation_only,
