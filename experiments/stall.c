@@ -5,7 +5,6 @@
 #include "stall.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "settings.h"
 #include "stall_log.h"
 #include "stall_report.h"
+#include "unfinished.h"
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "8,16,32,64,128,256,512", "key widths, 1 to 65536; a..b is a range"},
@@ -232,9 +232,7 @@ typedef struct run {
     sweep sweep;
     char *settings;
     output direct;      /* where the log is written directly */
-    char *partial_path; /* elsewhere */
-    FILE *earlier;      /* the partial file as found, locked */
-    FILE *partial;      /* the partial file as written, locked */
+    unfinished partial; /* elsewhere, while it lasts */
     progress progress;
     tt_size finished;
 } run;
@@ -243,105 +241,15 @@ static bool on_finished(void *context, const cell *c) {
     run *r = context;
     r->finished++;
     progress_cell(&r->progress);
-    if (!r->partial) return true;
-    if (stall_partial_cell(r->partial, c, r->request->init)) return true;
-    progress_end(&r->progress);
-    (void)message_fail(0, "cannot write %s: %s", r->partial_path, strerror(errno));
-    return false;
+    if (!r->partial.path) return true;
+    bool good = unfinished_add(&r->partial, c);
+    if (!good) progress_end(&r->progress);
+    return good;
 }
 
 static void on_advanced(void *context, tt_size steps, double work) {
     run *r = context;
     progress_advance(&r->progress, steps, work);
-}
-
-/* Takes over what an interrupted run left. */
-static bool take_over(run *r) {
-    partial_result result = stall_partial_read(r->earlier, r->settings, &r->sweep);
-    for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
-    if (result == PARTIAL_OTHER)
-        (void)message_fail(0,
-                           "--resume: %s is from a run with other settings (they stand at its "
-                           "beginning); run without --resume, or with another --output",
-                           r->partial_path);
-    if (result == PARTIAL_DAMAGED)
-        (void)message_fail(0, "--resume: %s is damaged; run without --resume", r->partial_path);
-    return result == PARTIAL_READ || result == PARTIAL_MISSING;
-}
-
-/* A run that starts anew does not throw away what an interrupted one left: that gets another name.
- */
-static bool keep_earlier_partial(const run *r) {
-    char *kept = output_beside(r->partial_path, ".old");
-    bool good = kept && rename(r->partial_path, kept) == 0;
-    if (good && !r->request->quiet)
-        (void)message_fail(0,
-                           "an interrupted run's cells are kept in %s (--resume would have gone on "
-                           "from them)",
-                           kept);
-    else if (!good)
-        (void)message_fail(0, "cannot rename %s: %s", r->partial_path, strerror(errno));
-    free(kept);
-    return good;
-}
-
-/* Only one run at a time may write to an output. The lock is on the partial file, as found and as
- * written, and ends with the program. */
-static bool lock(const run *r, FILE *file) {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fileno(file), F_SETLK, &whole) == 0) return true;
-    if (errno == EACCES || errno == EAGAIN)
-        (void)message_fail(0, "another run is writing %s; expected another --output",
-                           r->request->output);
-    else
-        (void)message_fail(0, "cannot lock %s: %s", r->partial_path, strerror(errno));
-    return false;
-}
-
-static bool cannot_write(const char *path) {
-    (void)message_fail(0, "cannot write %s: %s", path, strerror(errno));
-    return false;
-}
-
-/* Opens the partial file as it is, or makes it, and locks it; *bytes is its size. */
-static bool open_earlier(run *r, off_t *bytes) {
-    struct stat info;
-    if (!output_make_folders(r->partial_path)) return cannot_write(r->partial_path);
-    int fd = open(r->partial_path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-    if (fd < 0) return cannot_write(r->partial_path);
-    r->earlier = fdopen(fd, "r+");
-    if (!r->earlier || fstat(fd, &info) != 0) return cannot_write(r->partial_path);
-    *bytes = info.st_size;
-    if (S_ISREG(info.st_mode)) return lock(r, r->earlier);
-    (void)message_fail(0, "cannot write %s: it is no regular file", r->partial_path);
-    return false;
-}
-
-/* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
- * complete, and locked, before it takes the earlier one's place. */
-static bool start_partial(run *r) {
-    char ending[32];
-    (void)snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
-    char *temporary = output_beside(r->partial_path, ending);
-    r->partial = temporary ? fopen(temporary, "w") : NULL;
-    bool good = r->partial && lock(r, r->partial);
-    if (good) stall_partial_header(r->partial, r->settings);
-    for (tt_size i = 0; good && i < r->sweep.count; i++)
-        if (r->sweep.cells[i].finished)
-            good = stall_partial_cell(r->partial, &r->sweep.cells[i], r->request->init);
-    good = good && fflush(r->partial) == 0 && rename(temporary, r->partial_path) == 0;
-    if (!good) (void)cannot_write(r->partial_path);
-    if (!good && temporary) (void)unlink(temporary);
-    free(temporary);
-    return good;
-}
-
-static char *partial_path_of(const char *path) {
-    static const char ENDING[] = ".partial";
-    size_t bytes = strlen(path) + sizeof ENDING;
-    char *partial = malloc(bytes);
-    if (partial) (void)snprintf(partial, bytes, "%s%s", path, ENDING);
-    return partial;
 }
 
 enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
@@ -367,11 +275,10 @@ static bool open_files(run *r) {
     const request *q = r->request;
     if (q->direct) return output_open(&r->direct, q->output);
     if (!targets_fit(q)) return false;
-    off_t bytes;
-    if (!open_earlier(r, &bytes)) return false;
-    if (q->resume && !take_over(r)) return false;
-    if (!q->resume && bytes > 0 && !keep_earlier_partial(r)) return false;
-    return start_partial(r);
+    bool good = unfinished_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume,
+                                q->quiet);
+    for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
+    return good;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -429,7 +336,7 @@ static int finish(run *r) {
     if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
     bool good = r->request->direct ? write_direct(r) : write_files(r, &rep);
     if (good) {
-        if (r->partial_path) (void)unlink(r->partial_path);
+        unfinished_remove(&r->partial);
         say_results(r, &rep);
     }
     report_free(&rep);
@@ -439,14 +346,14 @@ static int finish(run *r) {
 }
 
 static int interrupted(const run *r) {
-    if (!r->partial_path)
+    if (!r->partial.path)
         (void)message_fail(0, "interrupted; %td of %td cells were done, nothing is written",
                            r->finished, r->sweep.count);
     else
         (void)message_fail(0,
                            "interrupted; %td of %td cells are complete and kept in %s; the same "
                            "command with --resume goes on from there",
-                           r->finished, r->sweep.count, r->partial_path);
+                           r->finished, r->sweep.count, r->partial.path);
     return EXIT_SIGNAL + stop_signal;
 }
 
@@ -483,10 +390,9 @@ int stall_main(int argc, char **argv) {
     if (!read_request(&q)) return EXIT_USAGE;
     r.request = &q;
     r.settings = settings_describe(&STALL_COMMAND, &q.text);
-    r.partial_path = q.direct ? NULL : partial_path_of(q.output);
     int code = EXIT_FAILED;
     catch_signals();
-    if (!r.settings || (!q.direct && !r.partial_path) || !sweep_new(&r.sweep, &q.config))
+    if (!r.settings || !sweep_new(&r.sweep, &q.config))
         (void)message_fail(0, "out of memory");
     else if (!rates_make_sense(&q, &r.sweep))
         code = EXIT_USAGE;
@@ -494,9 +400,7 @@ int stall_main(int argc, char **argv) {
         code = train_and_finish(&r);
     else if (stop_signal)
         code = EXIT_SIGNAL + stop_signal;
-    if (r.partial) (void)fclose(r.partial);
-    if (r.earlier) (void)fclose(r.earlier);
-    free(r.partial_path);
+    unfinished_close(&r.partial);
     free(r.settings);
     sweep_free(&r.sweep);
     return code;
