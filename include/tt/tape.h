@@ -18,7 +18,7 @@
  * Errors. The first wrong shape, foreign variable, non-finite scale or exhausted memory is kept as
  * one line; every later call on that tape does nothing and returns a variable that is no variable.
  *
- * (tt_matmul and the other operations are in tt/ops.h and tt/attention.h; link with -ltensortape -lm.)
+ * The operations are in tt/ops.h and tt/attention.h; link with -ltensortape -lm.
  *
  * A tape serves one thread at a time; different tapes are independent.
  */
