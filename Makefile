@@ -63,8 +63,13 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 asan:
 	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
+# Threads are in two subcommands only, so these run, with more threads than processors.
 tsan:
-	TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
+	$(MAKE) all BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
+	build/tsan/sqrtdk stall --d-k 3,8 --lr 1,0.5 --seed 0..3 --steps 40 --batch 4 --tokens 5 --d-model 6 \
+	  --d-v 3 --threads 4 --quiet --output build/tsan/stall.csv
+	build/tsan/sqrtdk saturation --d-k 2,8 --keys 4,16 --rows 2000 --threads 4 --quiet \
+	  --output build/tsan/saturation.csv
 
 # The tests that train or integrate for minutes under valgrind are left out; what they run is run by
 # others, and saturation by two small runs.

@@ -56,6 +56,18 @@ START_TEST(backward_from_a_cotangent_scales_the_gradient) {
 }
 END_TEST
 
+START_TEST(a_backward_from_a_constant_leaves_no_earlier_gradient) {
+    double x = 5, w = 2;
+    tt_tape *tape = tt_tape_new();
+    tt_var c = tt_const(tape, tt_tensor_view(&x, 1, 1, 1));
+    tt_var p = tt_param(tape, tt_tensor_view(&w, 1, 1, 1), NO_GRAD);
+    tt_backward(tape, tt_matmul(tape, c, p));
+    tt_backward(tape, c);
+    ck_assert(!tt_tape_error(tape) && tt_grad(tape, p).data[0] == 0);
+    tt_tape_free(tape);
+}
+END_TEST
+
 START_TEST(constants_beside_a_parameter_get_no_gradient) {
     double x = 5, w = 2;
     tt_tape *tape = tt_tape_new();
@@ -306,6 +318,7 @@ Suite *tape_suite(void) {
                             backward_from_a_cotangent_scales_the_gradient,
                             constants_and_what_stands_on_them_get_no_gradient,
                             constants_beside_a_parameter_get_no_gradient,
+                            a_backward_from_a_constant_leaves_no_earlier_gradient,
                             a_gradient_of_the_tape_can_be_the_cotangent,
                             a_cotangent_of_another_shape_is_refused,
                             memory_of_the_tape_is_aligned_to_64_bytes,
