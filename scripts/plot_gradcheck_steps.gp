@@ -66,15 +66,16 @@ do for [p = 1:words(WIDTHS)] {
     set logscale xy; set xrange [1e-12:1]; set yrange [1e-16:10]
     forward(h) = F * h / 0.1
     central(h) = C * (h / 0.1) ** 2
-    set lmargin at screen 0.115 + (p - 1) * 0.475
-    set rmargin at screen 0.115 + (p - 1) * 0.475 + 0.385
+    set lmargin at screen 0.1 + (p - 1) * 0.445
+    set rmargin at screen 0.1 + (p - 1) * 0.445 + 0.325
+    set format y (p == 1 ? "10^{%T}" : "")   # one axis for both panels
     set title "d_k = " . W noenhanced offset 0, -0.4
     set xlabel "step h (log scale)" offset 0, 0.3 noenhanced
     set arrow 11 from EPS ** (1.0 / 3), 1e-16 to EPS ** (1.0 / 3), 3e-2 nohead dt (2, 3) lc rgb GREY
     set label 11 "h = ε^{1/3}" at EPS ** (1.0 / 3), 1.5e-1 center textcolor rgb GREY
-    set label 12 "forward\n(slope 1)" at 6e-3, forward(6e-3) * 300 center textcolor rgb word(COLOURS, 1) noenhanced
-    set label 13 "central\n(slope 2)" at 1.5e-4, sqrt(forward(3e-4) * central(3e-4)) center textcolor rgb word(COLOURS, 2) noenhanced
-    set label 14 "extrapolated\n(slope 6)" at 3e-5, 3e-15 left textcolor rgb word(COLOURS, 3) noenhanced
+    set label 12 "forward\n(slope 1)" at 2, F * 60 left textcolor rgb word(COLOURS, 1) noenhanced
+    set label 13 "central\n(slope 2)" at 2, C * 50 left textcolor rgb word(COLOURS, 2) noenhanced
+    set label 14 "extrapolated\n(slope 6)" at 2, X left textcolor rgb word(COLOURS, 3) noenhanced
     set label 15 "rounding\n(slope -1)" at 1e-10, 3e-9 center textcolor rgb GREY noenhanced
     plot for [m = 1:3] CSV using (stringcolumn("d_k") eq W && stringcolumn("method") eq word(METHODS, m) ? column("h") : NaN) \
         :(column("error") > 1e-16 ? column("error") : 1e-16) with points pt int(word(POINTS, m)) ps 0.7 lc rgb word(COLOURS, m), \
