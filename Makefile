@@ -94,9 +94,18 @@ fuzz:
 mutants:
 	scripts/mutants
 
+# Without the suites that train or draw for long on several threads, which would share the counters;
+# small runs stand for them.
 coverage:
-	$(MAKE) test BUILD=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS="--coverage"
-	cd build/coverage && gcov -r -s $(CURDIR) src/*.gcda experiments/*.gcda | grep -A1 "^File '[se]"
+	$(MAKE) all example build/coverage/tests/run BUILD=build/coverage CFLAGS="-O1 -g --coverage" LDFLAGS="--coverage"
+	@mkdir -p build/coverage/tests/scratch
+	for suite in rng gemm softmax tape ops attention cases scale optim stats options output stall npy theory \
+	  trace inspect; do CK_RUN_SUITE=$$suite build/coverage/tests/run || exit 1; done
+	build/coverage/sqrtdk gradcheck --d-k 2 --quiet --output build/coverage/gradcheck.csv
+	build/coverage/sqrtdk stall --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --threads 1 \
+	  --output build/coverage/stall.csv
+	build/coverage/sqrtdk saturation --d-k 2,8 --keys 4 --rows 400 --threads 1 --output build/coverage/saturation.csv
+	cd build/coverage && gcov -r -s "$(CURDIR)" src/*.gcda experiments/*.gcda | grep -A1 "^File '[se]"
 
 # ---- Lint ----------------------------------------------------------------------------------------
 
