@@ -17,7 +17,8 @@ ALL_CFLAGS = $(CFLAGS) $(STANDARD) -ftree-vectorize -ffp-contract=off -pthread $
 LIBS = -lm -pthread
 
 LIB_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
-PROGRAM_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(filter-out experiments/main.c,$(wildcard experiments/*.c)))
+PROGRAM_SOURCES = $(filter-out experiments/examples/%,$(wildcard experiments/*/*.c))
+PROGRAM_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(PROGRAM_SOURCES))
 TEST_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 LIBRARY = $(BUILD)/libtensortape.a
 
@@ -28,6 +29,8 @@ $(LIBRARY): $(LIB_OBJECTS)
 
 $(BUILD)/sqrtdk: $(BUILD)/experiments/main.o $(PROGRAM_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/experiments/%.o: EXTRA = -Iexperiments
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -87,7 +90,7 @@ FUZZ_RUNS ?= 10000000
 fuzz:
 	@mkdir -p build/fuzz/corpus
 	clang $(STANDARD) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/npy.c experiments/tensor_file.c -lm -o build/fuzz/npy
+	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/heads/npy.c experiments/heads/array_file.c -lm -o build/fuzz/npy
 	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
 
 # Deliberate faults, one at a time: does a test notice each? Takes most of an hour.
@@ -105,16 +108,16 @@ coverage:
 	build/coverage/sqrtdk stall --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --threads 1 \
 	  --output build/coverage/stall.csv
 	build/coverage/sqrtdk saturation --d-k 2,8 --keys 4 --rows 400 --threads 1 --output build/coverage/saturation.csv
-	cd build/coverage && gcov -r -s "$(CURDIR)" src/*.gcda experiments/*.gcda | grep -A1 "^File '[se]"
+	cd build/coverage && gcov -r -s "$(CURDIR)" src/*.gcda experiments/*.gcda experiments/*/*.gcda | grep -A1 "^File '[se]"
 
 # ---- Lint ----------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/examples/*.c tests/*.[ch] tests/fuzz/*.c)
-SH_FILES = $(filter-out %.py %.gp,$(wildcard scripts/*)) .ci/run
+C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/*/*.[ch] tests/*.[ch] tests/fuzz/*.c)
+SH_FILES = $(filter-out scripts/figures scripts/golden,$(wildcard scripts/*)) .ci/run
 
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
-	clang-tidy --quiet $(wildcard src/*.c experiments/*.c) -- $(STANDARD) -Iinclude -Isrc -Iexperiments
+	clang-tidy --quiet $(wildcard src/*.c) experiments/main.c $(PROGRAM_SOURCES) -- $(STANDARD) -Iinclude -Isrc -Iexperiments
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	  --inline-suppr --suppress=missingIncludeSystem -Iinclude -Isrc -Iexperiments src experiments
 	shellcheck $(SH_FILES)
@@ -173,9 +176,9 @@ expected: all example
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
 	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
 	sed '/^Written/d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
-	gnuplot -c scripts/plot_inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
+	gnuplot -c scripts/figures/inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
 	  $(EXPECTED)/inspect_weights.svg
-	gnuplot -c scripts/plot_inspect_heads.gp $(EXPECTED)/inspect_five.csv \
+	gnuplot -c scripts/figures/inspect_heads.gp $(EXPECTED)/inspect_five.csv \
 	  $(EXPECTED)/inspect_heads.svg
 
 check-expected: all

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gradcheck.h"
-#include "inspect.h"
-#include "message.h"
-#include "options.h"
-#include "saturation.h"
-#include "stall.h"
-#include "trace.h"
-#include "version.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "common/version.h"
+#include "gradcheck/gradcheck.h"
+#include "inspect/inspect.h"
+#include "saturation/saturation.h"
+#include "stall/stall.h"
+#include "trace/trace.h"
 
 typedef struct subcommand {
     const command_spec *spec;

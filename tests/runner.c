@@ -11,7 +11,7 @@ int main(void) {
     srunner_add_suite(runner, ops_suite());
     srunner_add_suite(runner, attention_suite());
     srunner_add_suite(runner, scale_suite());
-    srunner_add_suite(runner, cases_suite());
+    srunner_add_suite(runner, reference_suite());
     srunner_add_suite(runner, optim_suite());
     srunner_add_suite(runner, stats_suite());
     srunner_add_suite(runner, options_suite());

@@ -11,7 +11,7 @@ Suite *tape_suite(void);
 Suite *ops_suite(void);
 Suite *attention_suite(void);
 Suite *scale_suite(void);
-Suite *cases_suite(void);
+Suite *reference_suite(void);
 Suite *optim_suite(void);
 Suite *stats_suite(void);
 Suite *options_suite(void);

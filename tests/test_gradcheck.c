@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "faulty_attention.h"
+#include "gradcheck/faulty.h"
 #include "suites.h"
 #include "support.h"
 #include "tt/attention.h"

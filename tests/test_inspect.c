@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heads/array_file.h"
 #include "suites.h"
 #include "support.h"
-#include "tensor_file.h"
 
 #define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
 #define REAL(layer, which) TEST_GOLDEN_DIR "/real/layer" layer "_" which ".npy"

@@ -1,14 +1,14 @@
 /* test_model.c: the experiment's numbers agree with an independent PyTorch program, and with an
  * exact symmetry of the experiment itself. */
-#include "model.h"
+#include "training/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure.h"
 #include "suites.h"
 #include "support.h"
+#include "training/columns.h"
 
 enum { COLUMNS_MOST = 40, LINE_BYTES = 4096 };
 

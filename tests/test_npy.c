@@ -1,9 +1,10 @@
 /*
  * test_npy.c: tests of the .npy and CSV readers and of the .npy writer. Good files are NumPy's own
- * (scripts/make_npy_fixtures.py); bad files are built here, so that a test shows what is bad.
+ * (scripts/golden/make_npy_fixtures.py); bad files are built here, so that a test shows what is
+ * bad.
  */
-#include "npy.h"
-#include "tensor_file.h"
+#include "heads/array_file.h"
+#include "heads/npy.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_options.c: lists, ranges and the nearest name. What is refused is tested through the program
  * (test_program.c), where the whole line can be seen. */
-#include "options.h"
+#include "common/options.h"
 
 #include "suites.h"
 #include "support.h"

@@ -1,5 +1,5 @@
 /* test_output.c: numbers that read back exactly under any locale, and files whole or not there. */
-#include "output.h"
+#include "common/output.h"
 
 #include <locale.h>
 #include <math.h>

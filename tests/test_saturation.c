@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "saturation_draw.h"
-#include "saturation_report.h"
-#include "saturation_theory.h"
+#include "saturation/draw.h"
+#include "saturation/exact.h"
+#include "saturation/report.h"
 #include "suites.h"
 #include "support.h"
 

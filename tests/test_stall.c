@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stall_report.h"
+#include "stall/report.h"
 #include "suites.h"
 #include "support.h"
-#include "sweep.h"
+#include "training/sweep.h"
 
 START_TEST(verdicts_at_their_edges) {
     ck_assert_int_eq(verdict_of(0), TRAINED);

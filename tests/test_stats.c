@@ -1,5 +1,5 @@
 /* test_stats.c: norms that neither vanish nor overflow, and numpy's quantiles. */
-#include "stats.h"
+#include "common/stats.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* The exact curves are the yardstick every measured curve is held against, so they are themselves
  * checked four ways: against tabulated quadrature and Monte Carlo values from an independent
  * program, against closed forms, against their own limits, and against halved steps. */
-#include "../experiments/theory.h"
+#include "saturation/theory.h"
 
 #include "suites.h"
 #include <math.h>

@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "head_stats.h"
-#include "npy.h"
+#include "heads/head_stats.h"
+#include "heads/npy.h"
 #include "suites.h"
 #include "support.h"
-#include "trace_lesson.h"
+#include "trace/lessons.h"
 
 #define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
 

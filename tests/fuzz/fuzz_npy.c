@@ -4,7 +4,7 @@
  *
  * Built and run by `make fuzz`.
  */
-#include "tensor_file.h"
+#include "heads/array_file.h"
 
 #include <math.h>
 #include <stdint.h>

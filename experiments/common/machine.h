@@ -1,0 +1,18 @@
+/* machine.h: what this machine is, asked in one place because no two systems answer alike. */
+#ifndef COMMON_MACHINE_H
+#define COMMON_MACHINE_H
+
+#include <stdio.h>
+
+#include "tt/tensor.h"
+
+/* Processors in use, at least 1. */
+tt_size machine_processors(void);
+
+/* Bytes of physical memory; 0 where the system does not say. */
+double machine_memory(void);
+
+/* "key = value" lines for a .meta file: what the bits of a result depend on beside its settings. */
+void machine_describe(FILE *to);
+
+#endif

@@ -1,0 +1,275 @@
+/* options.c: getopt_long with a table in front of it, and strict readers of values; see options.h.
+ */
+#include "common/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/message.h"
+
+enum { NAME_BYTES = 64, OPTION_VALUES = 256 };
+
+/* ---- Finding what was meant ------------------------------------------------------------------ */
+
+static int least_of(int a, int b, int c) {
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Levenshtein distance, one row at a time; names are shorter than NAME_BYTES. */
+static int distance(const char *a, const char *b) {
+    int row[NAME_BYTES + 1];
+    int a_length = (int)strlen(a), b_length = (int)strlen(b);
+    for (int j = 0; j <= b_length; j++) row[j] = j;
+    for (int i = 1; i <= a_length; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= b_length; j++) {
+            int above = row[j];
+            row[j] = least_of(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[b_length];
+}
+
+const char *options_nearest(const char *typed, const char *const *names, int count) {
+    const char *nearest = NULL;
+    int length = (int)strlen(typed);
+    int least = (length / 3 > 2 ? length / 3 : 2) + 1;
+    if (length >= NAME_BYTES) return NULL;
+    for (int i = 0; i < count; i++) {
+        int d = distance(typed, names[i]);
+        if (d < least) {
+            least = d;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static int index_of(const command_spec *command, const char *name) {
+    for (int i = 0; i < command->count; i++)
+        if (strcmp(command->options[i].name, name) == 0) return i;
+    return -1;
+}
+
+const char *options_text(const command_spec *command, const options *o, const char *name) {
+    return o->text[index_of(command, name)];
+}
+
+bool options_flag(const command_spec *command, const options *o, const char *name) {
+    return options_text(command, o, name)[0] != '\0';
+}
+
+void options_help(const command_spec *command) {
+    printf("Usage: sqrtdk %s [options]\n\n%s\n\nOptions:\n", command->name, command->summary);
+    for (int i = 0; i < command->count; i++) {
+        const option_spec *s = &command->options[i];
+        char left[NAME_BYTES];
+        (void)snprintf(left, sizeof left, "--%s%s%s", s->name, s->value ? " " : "",
+                       s->value ? s->value : "");
+        printf("  %-24s %s", left, s->help);
+        if (s->value && s->standard[0]) printf(" (default: %s)", s->standard);
+        putchar('\n');
+    }
+    printf("  %-24s %s\n", "--help", "print this and exit");
+    if (command->notes) printf("\n%s\n", command->notes);
+    char *more = command->more ? command->more() : NULL;
+    if (more) printf("\n%s", more);
+    free(more);
+}
+
+static options_result unknown_option(const command_spec *command, const char *argument) {
+    const char *names[OPTIONS_MOST + 1];
+    char typed[NAME_BYTES];
+    const char *from = argument;
+    while (*from == '-') from++;
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(from, "="), from);
+    for (int i = 0; i < command->count; i++) names[i] = command->options[i].name;
+    names[command->count] = "help";
+    const char *nearest =
+        strncmp(argument, "--", 2) == 0 ? options_nearest(typed, names, command->count + 1) : NULL;
+    if (nearest)
+        (void)message_fail(0, "%s: unknown option '%s'; did you mean --%s?", command->name,
+                           argument, nearest);
+    else
+        (void)message_fail(0, "%s: unknown option '%s'; see 'sqrtdk help %s'", command->name,
+                           argument, command->name);
+    return OPTIONS_WRONG;
+}
+
+/* What getopt_long refused: an option without its value, a flag with one, or an unknown one. */
+static options_result refuse(const command_spec *command, int code, const char *argument) {
+    int known = optopt >= OPTION_VALUES ? optopt - OPTION_VALUES : -1; /* also if abbreviated */
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+    if (code == ':' && known >= 0) {
+        (void)message_fail(0, "%s: --%s needs a value: %s", command->name,
+                           command->options[known].name, command->options[known].value);
+        return OPTIONS_WRONG;
+    }
+    if (strchr(argument, '=') && (index_of(command, name) >= 0 || strcmp(name, "help") == 0)) {
+        (void)message_fail(0, "%s: --%s takes no value, but '%s' gives it one", command->name, name,
+                           argument);
+        return OPTIONS_WRONG;
+    }
+    return unknown_option(command, argument);
+}
+
+options_result options_parse(const command_spec *command, int argc, char **argv, options *out) {
+    struct option table[OPTIONS_MOST + 2] = {{0}};
+    for (int i = 0; i < command->count; i++) {
+        table[i].name = command->options[i].name;
+        table[i].has_arg = command->options[i].value ? required_argument : no_argument;
+        table[i].val = OPTION_VALUES + i;
+        out->text[i] = command->options[i].standard;
+    }
+    table[command->count].name = "help";
+    table[command->count].val = 'h';
+    optind = 1;
+    opterr = 0;
+    for (;;) {
+        int at = optind;
+        int code = getopt_long(argc, argv, "+:h", table, NULL);
+        if (code == -1) break;
+        if (code == 'h') {
+            options_help(command);
+            return OPTIONS_HELP;
+        }
+        if (code == '?' || code == ':') return refuse(command, code, argv[at]);
+        out->text[code - OPTION_VALUES] = optarg ? optarg : "yes";
+    }
+    if (optind < argc) {
+        (void)message_fail(0, "%s: unexpected argument '%s'; options start with --", command->name,
+                           argv[optind]);
+        return OPTIONS_WRONG;
+    }
+    return OPTIONS_RUN;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+bool options_item(const char **text, char item[ITEM_BYTES]) {
+    size_t length = strcspn(*text, ",");
+    if (length == 0 || length >= ITEM_BYTES) return false;
+    memcpy(item, *text, length);
+    item[length] = '\0';
+    *text += length;
+    return true;
+}
+
+bool options_another(const char **text) {
+    if (**text != ',') return false;
+    ++*text;
+    return true;
+}
+
+static bool parse_int(const char *text, int64_t *out) {
+    char *end;
+    *out = 0;
+    if (text[0] < '0' || text[0] > '9') return false;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    *out = value;
+    return errno == 0 && *end == '\0';
+}
+
+bool options_number(const char *text, double *out) {
+    char *end;
+    /* strtod alone would take hexadecimal, nan and inf */
+    if (strspn(text, "0123456789.eE+-") != strlen(text) || text[0] == '\0') return false;
+    *out = strtod(text, &end);
+    return *end == '\0' && isfinite(*out);
+}
+
+static bool parse_positive(const char *text, double *out) {
+    return options_number(text, out) && *out > 0;
+}
+
+bool options_int(const char *name, const char *text, int64_t least, int64_t most, int64_t *out) {
+    if (parse_int(text, out) && *out >= least && *out <= most) return true;
+    (void)message_fail(0, "--%s '%s': expected a whole number from %lld to %lld", name, text,
+                       (long long)least, (long long)most);
+    return false;
+}
+
+bool options_positive(const char *name, const char *text, double *out) {
+    if (parse_positive(text, out)) return true;
+    (void)message_fail(0, "--%s '%s': expected a finite number above 0", name, text);
+    return false;
+}
+
+/* "3" or "3..7" as first and last. */
+static bool parse_range(const char *item, int64_t *first, int64_t *last) {
+    char left[ITEM_BYTES];
+    const char *dots = strstr(item, "..");
+    if (!dots) {
+        bool good = parse_int(item, first);
+        *last = *first;
+        return good;
+    }
+    memcpy(left, item, (size_t)(dots - item));
+    left[dots - item] = '\0';
+    return parse_int(left, first) && parse_int(dots + 2, last) && *first <= *last;
+}
+
+bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
+                      int *count) {
+    const char *at = text;
+    char item[ITEM_BYTES];
+    int64_t first, last;
+    *count = 0;
+    do {
+        if (!options_item(&at, item) || !parse_range(item, &first, &last) || first < least ||
+            last > most) {
+            (void)message_fail(0,
+                               "--%s '%s': expected whole numbers from %lld to %lld, separated by "
+                               "commas, ranges as 2..5",
+                               name, text, (long long)least, (long long)most);
+            return false;
+        }
+        if (last - first >= LIST_MOST - *count) {
+            (void)message_fail(0, "--%s '%s': more than %d values", name, text, (int)LIST_MOST);
+            return false;
+        }
+        for (int64_t v = first; v <= last; v++) {
+            for (int i = 0; i < *count; i++)
+                if (out[i] == v) {
+                    (void)message_fail(0, "--%s '%s': %lld stands there twice; each value once",
+                                       name, text, (long long)v);
+                    return false;
+                }
+            out[(*count)++] = v;
+        }
+    } while (options_another(&at));
+    return true;
+}
+
+bool options_positive_list(const char *name, const char *text, double *out, int *count) {
+    const char *at = text;
+    char item[ITEM_BYTES];
+    *count = 0;
+    do {
+        double value;
+        if (*count == LIST_MOST || !options_item(&at, item) || !parse_positive(item, &value)) {
+            (void)message_fail(0, "--%s '%s': expected finite numbers above 0, separated by commas",
+                               name, text);
+            return false;
+        }
+        for (int i = 0; i < *count; i++)
+            if (out[i] == value) {
+                (void)message_fail(0, "--%s '%s': %s stands there twice; each value once", name,
+                                   text, item);
+                return false;
+            }
+        out[(*count)++] = value;
+    } while (options_another(&at));
+    return true;
+}

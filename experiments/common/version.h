@@ -1,0 +1,7 @@
+/* version.h: the version that --version prints and every .meta file records. */
+#ifndef COMMON_VERSION_H
+#define COMMON_VERSION_H
+
+#define SQRTDK_VERSION "0.1.0"
+
+#endif

@@ -1,0 +1,90 @@
+/* head_files.h: attention from files. Whoever wants to look at the attention of a model has
+ * Q, K, V (and perhaps the gradient of the output) in files and says on the command line which key
+ * a query may attend to; here both become matrices and masks that fit each other, or one line that
+ * says why not. Everything is kept as the files have it: keys that serve several heads are stored
+ * once, and one head at a time is handed out as views.
+ */
+#ifndef HEADS_HEAD_FILES_H
+#define HEADS_HEAD_FILES_H
+
+#include "common/options.h"
+#include "heads/npy.h"
+#include "tt/mask.h"
+
+/* ---- The mask options, the same for every subcommand ----------------------------------------- */
+
+#define MASK_OPTIONS                                                                               \
+    {"mask", "NAME", "", "none (the default), causal-top-left or causal-bottom-right"},            \
+        {"causal", NULL, "", "short for --mask causal-top-left, where that is the only one"},      \
+        {"key-lengths", "FILE", "", "one length for each batch entry: keys beyond it are masked"}, \
+    {                                                                                              \
+        "allowed", "FILE", "", "1 may attend, 0 may not: [Tq,Tk], [B,Tq,Tk] or [B,H,Tq,Tk]"        \
+    }
+
+typedef struct mask_request {
+    tt_causal causal;
+    bool unaligned;                    /* --causal: it did not say at which corner */
+    const char *key_lengths, *allowed; /* paths; "" for none */
+} mask_request;
+
+/* Reads the options of MASK_OPTIONS; prints one line and returns false on what cannot be meant. */
+bool mask_request_read(const command_spec *command, const options *o, mask_request *out);
+
+/* Whether the mask is one thing only for these sizes; if not, prints one line that names both
+ * masks that could be meant. */
+bool mask_request_fits(const mask_request *mask, tt_size queries, tt_size keys);
+
+/* "none", "causal-top-left" or "causal-bottom-right". */
+const char *mask_name(tt_causal causal);
+
+/* ---- The files ------------------------------------------------------------------------------- */
+
+typedef struct attention_paths {
+    const char *q, *k, *v, *d_out; /* "" for none; Q and K there must be */
+} attention_paths;
+
+/* Q [B,H,Tq,d_k], K [B,G,Tk,d_k], V [B,G,Tk,d_v], dO [B,H,Tq,d_v]; without B, or without B and H,
+ * where the files have fewer dimensions (these sizes are then 1). Heads come in groups: key head g
+ * serves the H/G heads from g H/G on. */
+typedef struct attention_files {
+    attention_paths paths;
+    struct array_file q, k, v, d_out; /* .data is NULL for what was not given */
+    tt_size batch, heads, key_heads, queries, keys, d_k, d_v;
+    tt_causal causal;
+    tt_size *key_lengths;   /* [B] or NULL */
+    unsigned char *allowed; /* [B or 1, H or 1, Tq, Tk] or NULL */
+    tt_size allowed_batches, allowed_heads;
+} attention_files;
+
+/* One head of one batch entry, as views; a tensor's data is NULL where its file was not given. */
+typedef struct attention_head {
+    tt_tensor q, k, v, d_out; /* [1,T,d] */
+    tt_mask mask;
+} attention_head;
+
+/* Reads the files and the mask's, and checks that all fit: sizes, memory for one head's weights,
+ * and that every number is finite but those of keys that no query may attend to. Returns EXIT_OK
+ * and the caller frees *out; or EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was
+ * printed, and there is nothing to free. The paths are borrowed. */
+int attention_files_read(const attention_paths *paths, const mask_request *mask,
+                         attention_files *out);
+
+void attention_files_free(attention_files *f);
+
+/* Head `entry`, counted over heads, then batch entries: 0 <= entry < batch * heads. */
+attention_head attention_files_head(const attention_files *f, tt_size entry);
+
+/* Which head of K and V it uses, counted likewise: 0 .. batch * key_heads - 1. */
+tt_size attention_files_key_entry(const attention_files *f, tt_size entry);
+
+/* Whether the head's logits [1,Tq,Tk] are finite wherever a query may attend to a key; if not, the
+ * first place that is not. Finite queries and keys can have a product that is not. */
+bool attention_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query,
+                             tt_size *key);
+
+enum { SHAPE_BYTES = 96 };
+
+/* "[8,96,8]"; returns buffer. */
+const char *attention_shape(char buffer[SHAPE_BYTES], const struct array_file *a);
+
+#endif

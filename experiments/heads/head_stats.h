@@ -1,0 +1,35 @@
+/* head_stats.h: how sharp is one head? The figures of its rows (tt/rowstats.h), taken together.
+ *
+ * Every mean and quantile is over the rows that see a key. A row that sees one key only has entropy
+ * and Jacobian 0 whatever the logits are; it counts like any other, except where said.
+ */
+#ifndef HEADS_HEAD_STATS_H
+#define HEADS_HEAD_STATS_H
+
+#include <stdbool.h>
+
+#include "tt/mask.h"
+
+/* Below this Frobenius norm of its softmax Jacobian a row passes no gradient worth the name. */
+#define JACOBIAN_TINY 1e-6
+
+typedef struct head_stats {
+    tt_size rows;              /* rows that see a key; if 0, all else is NaN */
+    double logit_spread;       /* mean of the standard deviation (dividing by n) of a row's visible
+                                  logits; a row's offset, which the softmax ignores, is not in it */
+    double entropy;            /* nats, mean */
+    double entropy_normalised; /* entropy / ln n, n the row's visible keys, mean over the rows with
+                                  at least two; NaN where there is none */
+    double max_weight;         /* mean */
+    double participation;      /* sum of w^2, mean */
+    double jacobian_mean, jacobian_p10, jacobian_median, jacobian_p90;
+    double jacobian_tiny;  /* share of rows below JACOBIAN_TINY */
+    double d_k_equivalent; /* logit_spread^2: q.k of independent standard normal entries has
+                              standard deviation sqrt(d_k), so without a scale random queries and
+                              keys of this width would spread as far */
+} head_stats;
+
+/* Statistics of one head's logits and weights, both [1,Tq,Tk]. False without memory. */
+bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out);
+
+#endif

@@ -1,0 +1,10 @@
+/* inspect.h: the subcommand `sqrtdk inspect`. */
+#ifndef INSPECT_INSPECT_H
+#define INSPECT_INSPECT_H
+
+#include "common/options.h"
+
+extern const command_spec INSPECT_COMMAND;
+int inspect_main(int argc, char **argv);
+
+#endif

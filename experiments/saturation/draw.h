@@ -1,0 +1,95 @@
+/* draw.h: random rows of attention, measured one by one: how sharp is the softmax, and
+ * how much of the gradient that reaches the weights comes through it?
+ *
+ * Rows come as matrices of n queries that share n keys, as attention has them. Q, K ~ N(0,1), and
+ * the gradient that reaches the weights is drawn directly, dP ~ N(0,1); then dZ = J^T dP, and dQ by
+ * the scaling rule's own backward. With `sigma` the logits themselves are i.i.d. N(0, sigma^2).
+ *
+ * Random numbers. The matrices of one d_k (or sigma) and n are cut into blocks of max(1, 512 / n).
+ * Block b has a stream of its own (tt/rng.h), seeded with the low 32 bits of h + b, where
+ *     h = mix(mix(mix(seed) ^ x) ^ n),  x = d_k, or the 64 bits of the double sigma,
+ * and mix is the step of SplitMix64 (Steele, Lea, Flood 2014). A matrix draws Q, then K (not with
+ * sigma), then dP. All scaling rules are measured on the same numbers.
+ */
+#ifndef SATURATION_DRAW_H
+#define SATURATION_DRAW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/progress.h"
+#include "tt/scale.h"
+
+typedef enum saturation_metric {
+    SAT_LOGIT_STD, /* population standard deviation within the row */
+    SAT_ENTROPY,   /* nats */
+    SAT_ENTROPY_OVER_LN_N,
+    SAT_MAX_WEIGHT,
+    SAT_ONE_MINUS_MAX, /* the other weights, added up */
+    SAT_PARTICIPATION, /* sum w^2 */
+    SAT_JACOBIAN,      /* |J|_F, J = diag(w) - w w^T */
+    SAT_JACOBIAN_SQUARED,
+    SAT_ROW_GRAD, /* |dZ| of the row */
+    SAT_ROW_GRAD_SQUARED,
+    SAT_DQ, /* |dQ| of the row; not with sigma */
+    SAT_METRICS
+} saturation_metric;
+extern const char *const SATURATION_NAMES[SAT_METRICS];
+
+typedef struct saturation_config {
+    const int64_t *d_k; /* either these */
+    int d_k_count;
+    const double *sigma; /* or, where sigma_count > 0, these */
+    int sigma_count;
+    const int64_t *keys;
+    int keys_count;
+    const tt_scale_rule *const *scale; /* not used with sigma */
+    int scale_count;
+    int64_t rows; /* at least so many; whole matrices are drawn */
+    int64_t seed;
+    int threads;
+} saturation_config;
+
+typedef struct saturation_summary {
+    double mean;
+    double standard_error; /* of the mean, a matrix being one cluster; nan for a single matrix */
+    double p10, median, p90;
+} saturation_summary;
+
+typedef struct saturation_cell {
+    int64_t d_k;
+    double sigma;
+    int64_t keys;
+    tt_scale_rule scale; /* with sigma: that number */
+    saturation_summary of[SAT_METRICS];
+    double exact[SAT_METRICS]; /* of the means; nan where none is known (saturation_theory.h) */
+} saturation_cell;
+
+typedef struct saturation {
+    saturation_config config;
+    int settings;           /* how many d_k, or sigma */
+    int rules;              /* 1 with sigma */
+    saturation_cell *cells; /* nested as d_k (or sigma), keys, scale, each in the order given */
+    tt_size count;
+} saturation;
+
+/* Lays out the cells. False without memory. Free with saturation_free. */
+bool saturation_new(saturation *s, const saturation_config *config);
+void saturation_free(saturation *s);
+
+saturation_cell *saturation_at(const saturation *s, int setting, int keys, int rule);
+
+/* The number of metrics measured: all, or with sigma all but the last. */
+int saturation_metrics(const saturation *s);
+
+/* Matrices in a cell of so many keys. */
+tt_size saturation_matrices(const saturation_config *config, int64_t keys);
+
+/* Draws and measures everything. NULL, or what failed: no memory, or logits that are not finite. */
+const char *saturation_run(saturation *s, progress *p);
+
+/* Work in the unit of the progress line, and bytes for the largest cell on so many threads. */
+double saturation_work(const saturation *s);
+double saturation_bytes(const saturation_config *config, int threads);
+
+#endif

@@ -1,0 +1,175 @@
+/* exact.c: see saturation_theory.h. */
+#include "saturation/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/output.h"
+#include "common/parallel.h"
+#include "common/stats.h"
+#include "saturation/theory.h"
+
+static const double SIGMA_MOST = 64; /* theory.h is tested up to here */
+
+/* The number that multiplies q.k when q and k are standard normal; nan if there is no such number.
+ */
+static double factor_of(const saturation_cell *c) {
+    const tt_scale_rule *r = &c->scale;
+    if (r->norms != TT_NORMS_NONE) return NAN;
+    double gain = r->query_gain ? r->query_gain(c->d_k) : 1;
+    return fabs(gain * r->factor(r, c->d_k, c->keys, c->keys));
+}
+
+/* Standard deviation of the logits. */
+static double sigma_of(const saturation_cell *c) {
+    return c->sigma > 0 ? c->sigma : factor_of(c) * sqrt((double)c->d_k);
+}
+
+/* E|x| for a standard normal x in d dimensions: sqrt(2) Gamma((d+1)/2) / Gamma(d/2). For one thread
+ * at a time: lgamma sets a global variable. */
+static double mean_norm(double d) {
+    return sqrt(2) * exp(lgamma((d + 1) / 2) - lgamma(d / 2));
+}
+
+/* Given q the logits are n i.i.d. normals of deviation f |q|, so their scatter about their own mean
+ * is that times a chi variable of n - 1 degrees of freedom. */
+static double mean_logit_std(const saturation_cell *c) {
+    double n = (double)c->keys;
+    double deviation = c->sigma > 0 ? c->sigma : factor_of(c) * mean_norm((double)c->d_k);
+    return deviation * mean_norm(n - 1) / sqrt(n);
+}
+
+static bool has_theory(const saturation_cell *c) {
+    return sigma_of(c) <= SIGMA_MOST; /* false for nan */
+}
+
+static void moments_of(const saturation_cell *c, struct theory_moments *m) {
+    if (c->sigma > 0)
+        theory_iid((int)c->keys, c->sigma, m);
+    else
+        theory_qk((int)c->keys, (int)c->d_k, factor_of(c), m);
+}
+
+static void set_exact(void *context, tt_size i) {
+    saturation_cell *c = &((saturation *)context)->cells[i];
+    struct theory_moments m;
+    if (!has_theory(c)) return;
+    moments_of(c, &m);
+    c->exact[SAT_ENTROPY] = m.entropy;
+    c->exact[SAT_ENTROPY_OVER_LN_N] = m.entropy / log((double)c->keys);
+    c->exact[SAT_MAX_WEIGHT] = m.max_weight;
+    c->exact[SAT_ONE_MINUS_MAX] = 1 - m.max_weight;
+    c->exact[SAT_PARTICIPATION] = m.sum_w2;
+    c->exact[SAT_JACOBIAN_SQUARED] = m.jacobian_fro2;
+    c->exact[SAT_ROW_GRAD_SQUARED] = m.jacobian_fro2; /* E|J^T x|^2 = |J|_F^2 for x ~ N(0, 1) */
+}
+
+void saturation_exact(saturation *s) {
+    for (tt_size i = 0; i < s->count; i++) {
+        saturation_cell *c = &s->cells[i];
+        for (int k = 0; k < SAT_METRICS; k++) c->exact[k] = NAN;
+        if (has_theory(c)) c->exact[SAT_LOGIT_STD] = mean_logit_std(c);
+    }
+    parallel_for(s->config.threads, s->count, set_exact, s);
+}
+
+/* ---- The grid -------------------------------------------------------------------------------- */
+
+enum { BETWEEN_MOST = 200 }; /* more points than a figure can show are only slow */
+
+/* The run's own d_k or sigma and points between, ascending, each once. The caller frees. */
+static double *grid_of(const saturation *s, tt_size *count) {
+    const bool by_sigma = s->config.sigma_count > 0;
+    const int per_octave = by_sigma ? 12 : 3;
+    double least = INFINITY, most = 0;
+    for (int x = 0; x < s->settings; x++) {
+        double v = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
+        least = fmin(least, v);
+        most = fmax(most, v);
+    }
+    const double octaves = log2(most / least);
+    const tt_size between = (tt_size)fmin(per_octave * octaves, BETWEEN_MOST);
+    double *grid = calloc((size_t)(between + s->settings), sizeof *grid);
+    tt_size n = 0;
+    if (!grid) return NULL;
+    for (int x = 0; x < s->settings; x++)
+        grid[n++] = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
+    for (tt_size i = 1; i <= between; i++) {
+        double v = least * exp2(octaves * (double)i / (double)(between + 1));
+        grid[n++] = by_sigma ? v : round(v);
+    }
+    stats_sort(grid, n);
+    *count = 0;
+    for (tt_size i = 0; i < n; i++)
+        if (*count == 0 || grid[i] > grid[*count - 1] * (by_sigma ? 1 + 1e-9 : 1))
+            grid[(*count)++] = grid[i];
+    return grid;
+}
+
+typedef struct point {
+    saturation_cell cell;
+    struct theory_moments moments;
+} point;
+
+static void compute_point(void *context, tt_size i) {
+    point *p = (point *)context + i;
+    if (has_theory(&p->cell)) moments_of(&p->cell, &p->moments);
+}
+
+static void print_point(FILE *to, const point *p, double gap_density, double median_gap) {
+    const saturation_cell *c = &p->cell;
+    const struct theory_moments *m = &p->moments;
+    const double sigma = sigma_of(c), n = (double)c->keys;
+    const double value[] = {mean_logit_std(c),
+                            m->entropy,
+                            m->entropy / log(n),
+                            m->max_weight,
+                            1 - m->max_weight,
+                            m->sum_w2,
+                            sqrt(m->jacobian_fro2),
+                            gap_density,
+                            median_gap,
+                            theory_median_gap(2) * sigma,
+                            theory_freezing_d_k((int)n)};
+    char number[NUMBER_BYTES];
+    if (c->sigma > 0)
+        (void)fprintf(to, "%s,%d", output_number(number, sigma), (int)n);
+    else
+        (void)fprintf(to, "%d,%d,%s,%s", (int)c->d_k, (int)n, c->scale.name,
+                      output_number(number, sigma));
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+        (void)fprintf(to, ",%s", output_number(number, value[i]));
+    (void)fputc('\n', to);
+}
+
+bool saturation_theory_csv(FILE *to, const saturation *s) {
+    const bool by_sigma = s->config.sigma_count > 0;
+    tt_size count = 0;
+    double *grid = grid_of(s, &count);
+    point *points = calloc((size_t)(count > 0 ? count : 1), sizeof *points);
+    bool good = grid && points;
+    (void)fprintf(to,
+                  "%s,logit_std,entropy,entropy_over_ln_n,max_weight,one_minus_max_weight,"
+                  "participation,jacobian_rms,gap_density,median_gap,two_key_gap,freezing_d_k\n",
+                  by_sigma ? "sigma,keys" : "d_k,keys,scale,sigma");
+    for (int n = 0; good && n < s->config.keys_count; n++)
+        for (int k = 0; k < s->rules; k++) {
+            const int keys = (int)s->config.keys[n];
+            for (tt_size i = 0; i < count; i++) {
+                points[i] = (point){.cell = *saturation_at(s, 0, n, k)};
+                if (by_sigma) {
+                    points[i].cell.sigma = grid[i];
+                    points[i].cell.scale.number = grid[i];
+                } else {
+                    points[i].cell.d_k = (int64_t)grid[i];
+                }
+            }
+            parallel_for(s->config.threads, count, compute_point, points);
+            for (tt_size i = 0; i < count; i++)
+                if (has_theory(&points[i].cell))
+                    print_point(to, &points[i], theory_gap_density(keys), theory_median_gap(keys));
+        }
+    free(points);
+    free(grid);
+    return good;
+}

@@ -1,0 +1,82 @@
+/* Exact expectations of the softmax of Gaussian scores.
+ *
+ * A measured saturation curve proves little unless the true value lies under it. For n scores drawn
+ * independently from N(0, sigma^2) every mean we plot is an integral that can be computed to nearly
+ * full precision, and so is its average over random queries. This module computes them, together
+ * with the laws that hold for large sigma and for many keys.
+ *
+ * Notation: w = softmax(scores), J = diag(w) - w w^T, beta_c = sqrt(2 ln n). Entropies are in nats,
+ * all else is dimensionless. Every function is pure and may be called from several threads. */
+#ifndef SATURATION_THEORY_H
+#define SATURATION_THEORY_H
+
+struct theory_moments {
+    double sum_w2;           /* E sum w_i^2, the participation */
+    double sum_w3;           /* E sum w_i^3 */
+    double sum_w4;           /* E sum w_i^4 */
+    double sum_w2_squared;   /* E (sum w_i^2)^2 */
+    double one_minus_sum_w2; /* E sum_{i != j} w_i w_j, accurate relative to its own size */
+    double jacobian_fro2;    /* E |J|_F^2 */
+    double entropy;          /* E -sum w_i ln w_i, nats */
+    double max_weight;       /* E max w_i */
+};
+
+/* Moments of softmax(sigma z), z_i ~ N(0,1) independent, i = 1..n. Only |sigma| matters.
+ * Range: n 1..4096, |sigma| 0..64 (finite). Absolute error <= 1e-9, max_weight 1e-8.
+ * Formula: Laplace transform of 1/S^a, S = sum exp(sigma z_i); see the top of theory.c. */
+void theory_iid(int n, double sigma, struct theory_moments *out);
+
+/* theory_iid with every integration step divided by `refine` > 0: the change from refine 1 to 2
+ * bounds the discretisation error of theory_iid. Time grows with the square of refine. */
+void theory_iid_refined(int n, double sigma, double refine, struct theory_moments *out);
+
+/* Moments of softmax(scale q.k_i) for q, k_i ~ N(0, I) in d_k dimensions: theory_iid averaged over
+ * sigma = |scale| r with r = |q| following the chi distribution with d_k degrees of freedom.
+ * Range: n 1..4096, d_k 1..65536, typical sigma |scale| sqrt(d_k) 0..64. Errors as theory_iid. */
+void theory_qk(int n, int d_k, double scale, struct theory_moments *out);
+
+/* theory_qk with the steps of all its integrals, the one over |q| included, divided by `refine`:
+ * as theory_iid_refined, but time grows with the cube of refine. */
+void theory_qk_refined(int n, int d_k, double scale, double refine, struct theory_moments *out);
+
+/* c(n) = n(n-1) integral phi(z)^2 Phi(z)^(n-2) dz: density at 0 of the gap between the two largest
+ * of n standard normals. n 1..4096 (0 at n = 1, where there is no gap); relative error <= 1e-12. */
+double theory_gap_density(int n);
+
+/* m(n), the median of that gap: n integral phi(z) Phi(z - m)^(n-1) dz = 1/2.
+ * n 1..4096 (infinite at n = 1); relative error <= 1e-11. */
+double theory_median_gap(int n);
+
+/* Leading behaviour for sigma -> infinity at fixed n, where only near-ties of the two largest
+ * scores contribute: means fall like 1/sigma, medians exponentially. */
+struct theory_power_law {
+    double one_minus_sum_w2; /* c / sigma */
+    double jacobian_fro;     /* E |J|_F ~ c / sigma */
+    double jacobian_fro2;    /* c / (3 sigma) */
+    double one_minus_max;    /* c ln 2 / sigma */
+    double entropy;          /* c pi^2 / (6 sigma), nats */
+    double median_exponent;  /* -m sigma: leading term of ln median(1 - max w) */
+};
+
+/* n 1..4096, sigma > 0. The laws are evaluated to 1e-11 (relative); how far they are from the true
+ * means is of relative order 1/sigma for entropy and maximum, smaller for the participation. */
+void theory_power_law(int n, double sigma, struct theory_power_law *out);
+
+/* Limit of many keys at fixed sigma / beta_c (random energy model). The softmax is liquid for
+ * sigma <= beta_c and frozen beyond, with m = beta_c / sigma. The limit is approached slowly, like
+ * 1 / ln n: a guide to the eye, not a value to test against. */
+struct theory_rem {
+    double sum_w2;        /* 0, frozen: 1 - m */
+    double jacobian_fro2; /* 0, frozen: m (1 - m) / 3 */
+    double entropy;       /* ln n - sigma^2 / 2, frozen: -gamma - digamma(1 - m); nats */
+};
+
+/* n >= 1, sigma >= 0. The formulas are evaluated to 1e-13, relative to the larger of value and 1,
+ * times 1 / (1 - m): the frozen entropy diverges at beta_c.
+ * Source: B. Derrida, Phys. Rev. B 24 (1981) 2613; frozen weights are Poisson-Dirichlet. */
+void theory_rem(int n, double sigma, struct theory_rem *out);
+
+/* 2 ln n: the key width at which unscaled scores, sigma = sqrt(d_k), reach beta_c. n >= 1. */
+double theory_freezing_d_k(int n);
+
+#endif

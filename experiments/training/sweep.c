@@ -1,0 +1,297 @@
+/* sweep.c: see sweep.h. A job is what shares random numbers and the teacher's pass: all scales at
+ * one d_k, learning rate and seed. Threads take whole jobs, the widest first.
+ */
+#include "training/sweep.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parallel.h"
+#include "common/stats.h"
+
+enum { LAST_STEPS = 20 }; /* a verdict is the median over so many */
+
+const char *const VERDICT_NAMES[VERDICTS] = {"trained", "slow", "stalled", "diverged"};
+
+verdict verdict_of(double ratio) {
+    if (!isfinite(ratio)) return DIVERGED;
+    if (ratio <= 0.1) return TRAINED;
+    return ratio >= 1 ? STALLED : SLOW;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+static double gain_at(const sweep_config *c, int64_t d_k) {
+    double root = sqrt(sqrt((double)d_k)); /* exact where d_k is a power of 16 */
+    if (c->gain_kind == GAIN_DK_DOWN) return 1 / root;
+    return c->gain_kind == GAIN_DK_UP ? root : c->gain;
+}
+
+static tt_size rows_per_cell(const sweep_config *c) {
+    return (c->steps - 1) / c->every + 2; /* step 0, every n-th, and the last */
+}
+
+cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed) {
+    const sweep_config *c = &s->config;
+    tt_size at = ((tt_size)d_k * c->scale_count + scale) * c->lr_count + lr;
+    return &s->cells[at * c->seed_count + seed];
+}
+
+static void lay_out(const sweep_config *c, cell *to, int d_k, int scale, int lr, int seed) {
+    to->d_k = c->d_k[d_k];
+    to->seed = c->seed[seed];
+    to->scale = c->scale[scale];
+    to->gain = gain_at(c, to->d_k);
+    double logit_step =
+        to->scale->squared ? to->scale->squared(to->scale, to->d_k) * (to->gain * to->gain) : NAN;
+    to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
+    to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
+    to->ratio = INFINITY;
+}
+
+bool sweep_new(sweep *s, const sweep_config *config) {
+    const sweep_config *c = config;
+    s->config = *c;
+    s->count = (tt_size)c->d_k_count * c->scale_count * c->lr_count * c->seed_count;
+    s->cells = calloc((size_t)s->count, sizeof *s->cells);
+    if (!s->cells) return false;
+    for (int d = 0; d < c->d_k_count; d++)
+        for (int k = 0; k < c->scale_count; k++)
+            for (int l = 0; l < c->lr_count; l++)
+                for (int e = 0; e < c->seed_count; e++)
+                    lay_out(c, sweep_cell(s, d, k, l, e), d, k, l, e);
+    return true;
+}
+
+void sweep_free(sweep *s) {
+    for (tt_size i = 0; s->cells && i < s->count; i++) free(s->cells[i].rows);
+    free(s->cells);
+    s->cells = NULL;
+}
+
+static double largest_d_k(const sweep_config *c) {
+    int64_t largest = 0;
+    for (int i = 0; i < c->d_k_count; i++)
+        if (c->d_k[i] > largest) largest = c->d_k[i];
+    return (double)largest;
+}
+
+double sweep_job_bytes(const sweep_config *config) {
+    model_config model = config->model;
+    model.d_k = (tt_size)largest_d_k(config);
+    return model_bytes(&model, config->scale_count);
+}
+
+double sweep_log_bytes(const sweep_config *config) {
+    double cells =
+        (double)config->d_k_count * config->scale_count * config->lr_count * config->seed_count;
+    return cells * ((double)rows_per_cell(config) * sizeof(log_row) + sizeof(cell));
+}
+
+double sweep_job_work(const sweep_config *config, int64_t d_k) {
+    const model_config *m = &config->model;
+    double rows = (double)(m->batch * m->tokens), width = (double)(m->d_model + m->tokens);
+    double teacher = 2 * width * rows * (double)d_k;
+    double one_student = 5 * width * rows * (double)d_k;
+    double draws = 60 * rows * (double)m->d_model; /* a normal costs about as much */
+    return draws + teacher + config->scale_count * one_student;
+}
+
+/* ---- Training one job ------------------------------------------------------------------------ */
+
+typedef struct job {
+    int d_k, lr, seed;
+} job;
+
+/* One student of a job and what its verdict needs. */
+typedef struct trainee {
+    student student;
+    cell *cell;
+    bool active;
+    double last[LAST_STEPS]; /* ratios, the newest at cell->steps % LAST_STEPS */
+} trainee;
+
+typedef struct shared {
+    sweep *sweep;
+    const sweep_observer *observer;
+    const volatile sig_atomic_t *stop;
+    pthread_mutex_t lock; /* guards all below and the observer */
+    job *jobs;
+    tt_size job_count;
+    bool failed;
+    char *error;
+    size_t error_bytes;
+} shared;
+
+static void fail(shared *s, const char *what) {
+    (void)pthread_mutex_lock(&s->lock);
+    if (!s->failed) (void)snprintf(s->error, s->error_bytes, "%s", what);
+    s->failed = true;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* The median ratio of the last steps that the cell took. */
+static void conclude(trainee *t, bool diverged) {
+    tt_size n = t->cell->steps < LAST_STEPS ? t->cell->steps : LAST_STEPS;
+    stats_sort(t->last, n);
+    t->cell->ratio = diverged || n == 0 ? INFINITY : stats_quantile(t->last, n, 0.5);
+    t->cell->finished = true;
+    t->active = false;
+}
+
+/* One step of one student. NULL, or what failed; a run that ceases to be finite is concluded. */
+static const char *train_step(trainee *t, const lesson *l, meter *m, const sweep_config *c,
+                              tt_size step) {
+    cell *to = t->cell;
+    const char *error = student_learn(&t->student, l);
+    if (error) return error;
+    double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, l);
+    bool finite = isfinite(ratio);
+    if (finite && (step % c->every == 0 || step == c->steps - 1)) {
+        log_row *row = &to->rows[to->row_count];
+        row->step = step;
+        error = meter_read(m, &t->student, l, row->value);
+        if (error) return error;
+        /* nothing that is not finite is logged, but it takes more than that to end a run */
+        to->row_count += stats_finite(row->value, MEASURES);
+    }
+    if (finite) {
+        t->last[to->steps++ % LAST_STEPS] = ratio;
+        finite = student_update(&t->student, to->lr);
+    }
+    if (!finite || step == c->steps - 1) conclude(t, !finite);
+    return NULL;
+}
+
+static bool report_finished(shared *s, const cell *c) {
+    (void)pthread_mutex_lock(&s->lock);
+    bool good = !s->failed && s->observer->finished(s->observer->context, c);
+    if (!good) s->failed = true;
+    (void)pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+static bool report_advance(shared *s, tt_size cell_steps, double work) {
+    (void)pthread_mutex_lock(&s->lock);
+    bool go_on = !s->failed;
+    if (go_on) s->observer->advanced(s->observer->context, cell_steps, work);
+    (void)pthread_mutex_unlock(&s->lock);
+    return go_on;
+}
+
+/* Sets up the students of a job whose cells are not finished yet. */
+static bool enrol(shared *s, const job *j, const lesson *l, trainee *all, int *count) {
+    const sweep_config *c = &s->sweep->config;
+    *count = 0;
+    for (int k = 0; k < c->scale_count; k++) {
+        cell *to = sweep_cell(s->sweep, j->d_k, k, j->lr, j->seed);
+        if (to->finished) continue;
+        trainee *t = &all[(*count)++];
+        *t = (trainee){.cell = to, .active = true};
+        to->row_count = to->steps = 0;
+        if (!to->rows) to->rows = calloc((size_t)rows_per_cell(c), sizeof *to->rows);
+        if (!to->rows || !student_new(&t->student, l, to->scale, to->gain)) return false;
+    }
+    return true;
+}
+
+static void train(shared *s, const job *j, lesson *l, meter *m, trainee *all, int count) {
+    const sweep_config *c = &s->sweep->config;
+    const double work = sweep_job_work(c, c->d_k[j->d_k]);
+    int active = count;
+    for (tt_size step = 0; step < c->steps && active > 0; step++) {
+        if (*s->stop) return;
+        if (!lesson_next(l)) {
+            fail(s, tt_tape_error(l->tape));
+            return;
+        }
+        int trained = active;
+        for (int i = 0; i < count; i++) {
+            if (!all[i].active) continue;
+            const char *error = train_step(&all[i], l, m, c, step);
+            if (error) {
+                fail(s, error);
+                return;
+            }
+            if (all[i].active) continue;
+            active--;
+            if (!report_finished(s, all[i].cell)) return;
+        }
+        if (!report_advance(s, trained, work)) return;
+    }
+}
+
+static void run_job(shared *s, const job *j) {
+    const sweep_config *c = &s->sweep->config;
+    model_config config = c->model;
+    lesson l;
+    meter m = {NULL, NULL};
+    int count = 0;
+    trainee *all = calloc((size_t)c->scale_count, sizeof *all);
+    config.d_k = c->d_k[j->d_k];
+    bool good = lesson_new(&l, &config, (uint64_t)c->seed[j->seed]);
+    good = good && all && meter_new(&m, &config) && enrol(s, j, &l, all, &count);
+    if (good)
+        train(s, j, &l, &m, all, count);
+    else
+        fail(s, "out of memory");
+    for (int i = 0; i < count; i++) student_free(&all[i].student);
+    meter_free(&m);
+    lesson_free(&l);
+    free(all);
+}
+
+static void run_piece(void *context, tt_size i) {
+    shared *s = context;
+    (void)pthread_mutex_lock(&s->lock);
+    bool go_on = !s->failed && !*s->stop;
+    (void)pthread_mutex_unlock(&s->lock);
+    if (go_on) run_job(s, &s->jobs[i]);
+}
+
+/* ---- The sweep ------------------------------------------------------------------------------- */
+
+/* Jobs with a cell to train, those of the largest d_k first: a long job that starts last would be
+ * waited for by idle processors. */
+static bool list_jobs(shared *s) {
+    const sweep_config *c = &s->sweep->config;
+    s->jobs =
+        calloc((size_t)c->d_k_count * (size_t)c->lr_count * (size_t)c->seed_count, sizeof *s->jobs);
+    if (!s->jobs) return false;
+    for (int d = 0; d < c->d_k_count; d++)
+        for (int l = 0; l < c->lr_count; l++)
+            for (int e = 0; e < c->seed_count; e++) {
+                bool open = false;
+                for (int k = 0; k < c->scale_count; k++)
+                    open = open || !sweep_cell(s->sweep, d, k, l, e)->finished;
+                if (!open) continue;
+                tt_size at = s->job_count++;
+                for (; at > 0 && c->d_k[s->jobs[at - 1].d_k] < c->d_k[d]; at--)
+                    s->jobs[at] = s->jobs[at - 1];
+                s->jobs[at] = (job){d, l, e};
+            }
+    return true;
+}
+
+sweep_result sweep_run(sweep *sw, const sweep_observer *observer, const volatile sig_atomic_t *stop,
+                       char *error, size_t error_bytes) {
+    shared s = {.sweep = sw,
+                .observer = observer,
+                .stop = stop,
+                .error = error,
+                .error_bytes = error_bytes};
+    error[0] = '\0';
+    if (!list_jobs(&s) || pthread_mutex_init(&s.lock, NULL) != 0) {
+        (void)snprintf(error, error_bytes, "out of memory");
+        free(s.jobs);
+        return SWEEP_FAILED;
+    }
+    parallel_for(sw->config.threads, s.job_count, run_piece, &s);
+    free(s.jobs);
+    (void)pthread_mutex_destroy(&s.lock);
+    if (s.failed) return SWEEP_FAILED;
+    return *stop ? SWEEP_STOPPED : SWEEP_DONE;
+}

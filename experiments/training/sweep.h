@@ -1,0 +1,95 @@
+/* sweep.h: all cells of a stall run, on all processors. A cell is one training run: one d_k, one
+ * scale, one learning rate, one seed. Cells that differ only in the scale are trained together on
+ * the same numbers; which thread trains what, and when, changes no bit of any result.
+ */
+#ifndef TRAINING_SWEEP_H
+#define TRAINING_SWEEP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "training/columns.h"
+#include "tt/scale.h"
+
+typedef enum gain_kind { GAIN_NUMBER, GAIN_DK_DOWN, GAIN_DK_UP } gain_kind;
+
+typedef struct sweep_config {
+    const int64_t *d_k;
+    int d_k_count;
+    const tt_scale_rule *const *scale;
+    int scale_count;
+    const double *lr;
+    int lr_count;
+    const int64_t *seed;
+    int seed_count;
+    model_config model; /* its d_k is set per cell */
+    tt_size steps;
+    tt_size every;
+    gain_kind gain_kind; /* d_k^(-1/4) and d_k^(1/4), or a number */
+    double gain;
+    bool lr_in_logits; /* lr is kappa, the step in logit space */
+    int threads;
+} sweep_config;
+
+typedef enum verdict { TRAINED, SLOW, STALLED, DIVERGED, VERDICTS } verdict;
+extern const char *const VERDICT_NAMES[VERDICTS];
+
+/* trained <= 0.1 (attention removes nine tenths of what not attending leaves), stalled >= 1
+ * (attention does no better than not attending at all), else slow; infinite: diverged. */
+verdict verdict_of(double ratio);
+
+typedef struct log_row {
+    int64_t step;
+    double value[MEASURES];
+} log_row;
+
+typedef struct cell {
+    int64_t d_k, seed;
+    const tt_scale_rule *scale;
+    double lr;    /* as used: W <- W - lr dW */
+    double gain;  /* on the first Wq, Wk */
+    double kappa; /* lr s^2 d_k gain^2; nan for rules whose factor is no constant */
+    log_row *rows;
+    tt_size row_count;
+    tt_size steps; /* taken; fewer than asked for if it diverged */
+    double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
+    bool finished; /* false until trained to its end */
+} cell;
+
+typedef struct sweep {
+    sweep_config config;
+    cell *cells; /* nested as d_k, scale, lr, seed, each in the order given */
+    tt_size count;
+} sweep;
+
+/* Lays out the cells. False without memory. Free with sweep_free. */
+bool sweep_new(sweep *s, const sweep_config *config);
+void sweep_free(sweep *s);
+
+/* The cell of these indices into the config's lists. */
+cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed);
+
+/* Called by one thread at a time. */
+typedef struct sweep_observer {
+    void *context;
+    bool (*finished)(void *context, const cell *c); /* false stops the sweep */
+    void (*advanced)(void *context, tt_size cell_steps, double work);
+} sweep_observer;
+
+typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_result;
+
+/* Trains every cell that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
+ * memory, no thread, the observer's refusal) `error` holds a line, empty if the observer spoke. */
+sweep_result sweep_run(sweep *s, const sweep_observer *observer, const volatile sig_atomic_t *stop,
+                       char *error, size_t error_bytes);
+
+/* Bytes for one job (the cells of the largest d_k that are trained together), and for all logged
+ * rows. Computed before anything is allocated. */
+double sweep_job_bytes(const sweep_config *config);
+double sweep_log_bytes(const sweep_config *config);
+
+/* Multiply-adds of one step of all cells of a job, for the estimate of time left. */
+double sweep_job_work(const sweep_config *config, int64_t d_k);
+
+#endif

@@ -1,0 +1,84 @@
+# Does attention learn without the scale? Its loss, as a share of the loss of a model that does not
+# attend at all, against the step: a panel for a small, a middle and a large d_k, a curve a rule.
+#   gnuplot -c scripts/figures/stall_loss.gp results/stall_bands.csv stall_loss.png   (or .svg)
+# Takes the _bands.csv of any `sqrtdk stall`; shows the least d_k, the one nearest 64 and the greatest.
+NAME = "stall_loss"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"
+NEEDS = "d_k scale lr step seeds ratio_median ratio_q1 ratio_q3"
+HERE = ""
+do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
+load HERE . "stall_common.gp"
+
+SHOWN = word(DKS, 1)
+if (NDK > 2) {
+    mid = word(DKS, 2)
+    do for [i = 2:NDK - 1] { if (abs(log(word(DKS, i) / 64.0)) < abs(log(mid / 64.0))) { mid = word(DKS, i) } }
+    SHOWN = SHOWN . " " . mid
+}
+SHOWN = with(SHOWN, word(DKS, NDK))
+N = words(SHOWN)
+
+# One pass for the axes; the end of each curve, and its level over the last 20 steps for the title.
+CAP = 1e-8
+XMAX = 0; SEEDS = 0
+stats CSV using (picked(0) && in(SHOWN, stringcolumn("d_k")) ? (XMAX = max(XMAX, num("step")), \
+    SEEDS = max(SEEDS, num("seeds")), look(num("ratio_median")), look(num("ratio_q1")), look(num("ratio_q3")), 1) : 1) nooutput
+STEPS = asked(XMAX + 1)
+XMAX = max(XMAX, 1)
+dummy = look(1.0)
+eval FIT
+YLO = min(YLO, 0.5)
+
+end_of(word_) = sprintf("x_ = -1; y_ = 0; stats CSV using (row('%s', DK) ? (x_ = num('step'), y_ = num('ratio_median'), 1) : 1) nooutput", word_)
+state(x, r) = x < STEPS - 1 ? "diverges" : r >= 1 ? "stalls" : r > 0.1 ? "is slow" : "trains"
+title_ = "How the loss falls, rule by rule"
+if (PAIR) {
+    DK = DMAX
+    array SAID[2]
+    do for [i = 1:2] {
+        eval end_of(word(SCALES, i))
+        r_ = y_
+        if (x_ == STEPS - 1) {
+            stats CSV using (row(word(SCALES, i), DK) && num("step") > STEPS - 21 ? num("ratio_median") : NaN) nooutput
+            r_ = STATS_median
+        }
+        SAID[i] = state(x_, r_)
+    }
+    title_ = SAID[1] eq SAID[2] ? sprintf("Attention of width d_k = %d %s, with 1/sqrt(d_k) and without the scale", DMAX, SAID[1]) : \
+        sprintf("With 1/sqrt(d_k), attention of width d_k = %d %s; without the scale it %s", DMAX, SAID[2], SAID[1])
+}
+
+set output OUT
+LEFT = 0.098; LABELS = 0.135; LINE_HEIGHT = 0.052
+WIDE = (0.995 - LEFT) / N - LABELS
+LEAD = 0.008 / WIDE
+set tmargin at screen 0.80; set bmargin at screen 0.125
+set multiplot
+eval heading(title_, sprintf("%s, %s; %s", lr_words, plural(STEPS, "step"), over_seeds(SEEDS)))
+eval y_name(3, "loss / loss of not attending (ratio, log scale)", 0.46)
+do for [p = 1:N] {
+    DK = word(SHOWN, p) + 0
+    eval RAW
+    eval runs_of(DK)
+    set lmargin at screen LEFT + (p - 1) * (WIDE + LABELS)
+    set rmargin at screen LEFT + (p - 1) * (WIDE + LABELS) + WIDE
+    set title sprintf("d_k = %d", DK) noenhanced offset 0, -0.4
+    set xlabel "step" offset 0, 0.3
+    eval STEP_AXIS
+    BARE = (p > 1)
+    eval Y_TICKS
+    eval add_label("no better than\nnot attending", GREY, XMAX, gy(1))
+    do for [s in RUN] {
+        eval end_of(s)
+        eval add_label(twoline(s) . (x_ < STEPS - 1 ? "\n(diverged)" : ""), colour(s), x_, gy(y_))
+    }
+    eval SPREAD
+    set logscale y
+    plot [0:XMAX] [YLO:YHI] 1 with lines lw 1 dt (2, 3) lc rgb GREY, \
+        for [s in RUN] CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_q1"))):(onlog(num("ratio_q3"))) \
+            with filledcurves fc rgb colour(s), \
+        for [s in RUN] CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_median"))) \
+            with linespoints ls k_of(s) pointinterval 25
+    unset label 1; unset label 2; unset label 3
+}
+unset multiplot
+unset output
