@@ -74,11 +74,11 @@ tsan:
 	build/tsan/sqrtdk saturation --d-k 2,8 --keys 4,16 --rows 2000 --threads 4 --quiet \
 	  --output build/tsan/saturation.csv
 
-# The tests that train or integrate for minutes under valgrind are left out; what they run is run by
+# The suites that are LONG under valgrind (tests/suites.h) are left out; what they run is run by
 # others, and saturation by two small runs.
 valgrind: all $(BUILD)/tests/run
 	@mkdir -p $(BUILD)/tests/scratch
-	for suite in rng gemm softmax tape ops attention scale optim stats options output stall npy trace inspect; do \
+	suites=$$($(BUILD)/tests/run list quick) && for suite in $$suites; do \
 	  CK_RUN_SUITE=$$suite CK_FORK=no valgrind -q --error-exitcode=1 --leak-check=full \
 	    $(BUILD)/tests/run || exit 1; done
 	for options in "--d-k 2,3 --keys 3,4 --scale none,keys,t5" "--sigma 1,8 --keys 5"; do \
@@ -98,12 +98,12 @@ mutants:
 	scripts/mutants
 
 # Without the suites that train or draw for long on several threads, which would share the counters;
-# small runs stand for them.
+# small runs stand for them. theory is LONG under valgrind only, and integrates in one thread.
 coverage:
 	$(MAKE) all example build/coverage/tests/run BUILD=build/coverage CFLAGS="-O1 -g --coverage" LDFLAGS="--coverage"
 	@mkdir -p build/coverage/tests/scratch
-	for suite in rng gemm softmax tape ops attention cases scale optim stats options output stall npy theory \
-	  trace inspect; do CK_RUN_SUITE=$$suite build/coverage/tests/run || exit 1; done
+	suites=$$(build/coverage/tests/run list quick) && for suite in $$suites theory; do \
+	  CK_RUN_SUITE=$$suite build/coverage/tests/run || exit 1; done
 	build/coverage/sqrtdk gradcheck --d-k 2 --quiet --output build/coverage/gradcheck.csv
 	build/coverage/sqrtdk stall --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --threads 1 \
 	  --output build/coverage/stall.csv

@@ -1,32 +1,44 @@
-/* runner.c: runs every suite. CK_RUN_SUITE=name runs one, CK_FORK=no keeps all in one process. */
+/* runner.c: runs every suite. CK_RUN_SUITE=name runs one, CK_FORK=no keeps all in one process.
+ * `run list` prints the suites' names instead, `run list quick` those of the quick ones. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "suites.h"
 
-int main(void) {
-    SRunner *runner = srunner_create(rng_suite());
-    srunner_add_suite(runner, gemm_suite());
-    srunner_add_suite(runner, softmax_suite());
-    srunner_add_suite(runner, tape_suite());
-    srunner_add_suite(runner, ops_suite());
-    srunner_add_suite(runner, attention_suite());
-    srunner_add_suite(runner, scale_suite());
-    srunner_add_suite(runner, reference_suite());
-    srunner_add_suite(runner, optim_suite());
-    srunner_add_suite(runner, stats_suite());
-    srunner_add_suite(runner, options_suite());
-    srunner_add_suite(runner, output_suite());
-    srunner_add_suite(runner, model_suite());
-    srunner_add_suite(runner, stall_suite());
-    srunner_add_suite(runner, gradcheck_suite());
-    srunner_add_suite(runner, npy_suite());
-    srunner_add_suite(runner, theory_suite());
-    srunner_add_suite(runner, saturation_suite());
-    srunner_add_suite(runner, trace_suite());
-    srunner_add_suite(runner, inspect_suite());
-    srunner_add_suite(runner, program_suite());
+typedef enum length { QUICK, LONG } length;
+
+static const struct {
+    const char *name;
+    Suite *(*make)(void);
+    length length;
+} LIST[] = {
+#define ENTRY(name, length) {#name, name##_suite, length},
+    SUITES(ENTRY)
+#undef ENTRY
+};
+enum { COUNT = sizeof LIST / sizeof *LIST };
+
+static int list(length longest) {
+    for (int i = 0; i < COUNT; i++)
+        if (LIST[i].length <= longest) (void)puts(LIST[i].name);
+    return EXIT_SUCCESS;
+}
+
+static int run(void) {
+    SRunner *runner = srunner_create(NULL);
+    for (int i = 0; i < COUNT; i++) srunner_add_suite(runner, LIST[i].make());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 1) return run();
+    if (strcmp(argv[1], "list") == 0 && argc == 2) return list(LONG);
+    if (strcmp(argv[1], "list") == 0 && argc == 3 && strcmp(argv[2], "quick") == 0)
+        return list(QUICK);
+    (void)fputs("usage: run [list [quick]]\n", stderr);
+    return 2;
 }

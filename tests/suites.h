@@ -1,29 +1,37 @@
-/* suites.h: one suite a module, listed once here and run by runner.c. */
+/* suites.h: every suite, in the one list that the runner, `make valgrind`, `make coverage` and
+ * scripts/mutants go through; a suite X is made by X_suite() of one module. QUICK: seconds under
+ * valgrind. LONG: trains, draws, integrates or starts the program for minutes there. Those that
+ * notice most faults soonest come first. */
 #ifndef SUITES_H
 #define SUITES_H
 
 #include <check.h>
 
-Suite *rng_suite(void);
-Suite *gemm_suite(void);
-Suite *softmax_suite(void);
-Suite *tape_suite(void);
-Suite *ops_suite(void);
-Suite *attention_suite(void);
-Suite *scale_suite(void);
-Suite *reference_suite(void);
-Suite *optim_suite(void);
-Suite *stats_suite(void);
-Suite *options_suite(void);
-Suite *output_suite(void);
-Suite *model_suite(void);
-Suite *stall_suite(void);
-Suite *gradcheck_suite(void);
-Suite *npy_suite(void);
-Suite *theory_suite(void);
-Suite *saturation_suite(void);
-Suite *trace_suite(void);
-Suite *inspect_suite(void);
-Suite *program_suite(void);
+#define SUITES(X)                                                                                  \
+    X(rng, QUICK)                                                                                  \
+    X(gemm, QUICK)                                                                                 \
+    X(softmax, QUICK)                                                                              \
+    X(ops, QUICK)                                                                                  \
+    X(attention, QUICK)                                                                            \
+    X(optim, QUICK)                                                                                \
+    X(stats, QUICK)                                                                                \
+    X(tape, QUICK)                                                                                 \
+    X(scale, QUICK)                                                                                \
+    X(stall, QUICK)                                                                                \
+    X(options, QUICK)                                                                              \
+    X(output, QUICK)                                                                               \
+    X(reference, QUICK)                                                                            \
+    X(npy, QUICK)                                                                                  \
+    X(trace, QUICK)                                                                                \
+    X(inspect, QUICK)                                                                              \
+    X(theory, LONG)                                                                                \
+    X(model, LONG)                                                                                 \
+    X(saturation, LONG)                                                                            \
+    X(gradcheck, LONG)                                                                             \
+    X(program, LONG)
+
+#define DECLARE(name, length) Suite *name##_suite(void);
+SUITES(DECLARE)
+#undef DECLARE
 
 #endif
