@@ -40,7 +40,7 @@ static int split(char *line, char field[MAX_COLUMNS][CELL]) {
     return count;
 }
 
-static void read_table(const char *path, struct table *t) {
+static void read_table(const char *path, int rows, struct table *t) {
     static char line[4096];
     FILE *file = fopen(path, "r");
     ck_assert_msg(file != NULL, "cannot open %s", path);
@@ -50,7 +50,7 @@ static void read_table(const char *path, struct table *t) {
         ck_assert_int_eq(split(line, t->cell[t->rows]), t->columns);
     }
     fclose(file);
-    ck_assert_int_eq(t->rows, 50);
+    ck_assert_int_eq(t->rows, rows);
 }
 
 static const char *text(const struct table *t, int row, const char *name) {
@@ -69,8 +69,8 @@ static double number(const struct table *t, int row, const char *name) {
 static struct table theory, limits;
 
 static void read_golden(void) {
-    read_table(TEST_GOLDEN_DIR "/softmax_theory.csv", &theory);
-    read_table(TEST_GOLDEN_DIR "/softmax_limits.csv", &limits);
+    read_table(TEST_GOLDEN_DIR "/softmax_theory.csv", 50, &theory);
+    read_table(TEST_GOLDEN_DIR "/softmax_limits.csv", 45, &limits);
 }
 
 /* ---- comparing ---- */
@@ -385,26 +385,6 @@ START_TEST(one_key_has_no_gap) {
 }
 END_TEST
 
-START_TEST(power_laws_agree_with_the_table) {
-    for (int row = 0; row < theory.rows; row++) {
-        struct theory_power_law law;
-        theory_power_law((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")),
-                         &law);
-        /* 12 printed digits of numbers up to 4.7 */
-        const double printed = 1e-11;
-        assert_close(law.one_minus_sum_w2, number(&theory, row, "powerlaw_one_minus_sum_w2"),
-                     printed, "one_minus_sum_w2");
-        assert_close(law.jacobian_fro, number(&theory, row, "powerlaw_jac_fro"), printed,
-                     "jacobian_fro");
-        assert_close(law.jacobian_fro2, number(&theory, row, "powerlaw_jac_fro2"), printed,
-                     "jacobian_fro2");
-        assert_close(law.entropy, number(&theory, row, "powerlaw_entropy"), printed, "entropy");
-        assert_close(law.one_minus_max, number(&theory, row, "powerlaw_one_minus_max"), printed,
-                     "one_minus_max");
-    }
-}
-END_TEST
-
 START_TEST(large_sigma_values_agree_with_the_table) {
     int rows = 0;
     for (int row = 0; row < limits.rows; row++) {
@@ -422,80 +402,11 @@ START_TEST(large_sigma_values_agree_with_the_table) {
 }
 END_TEST
 
-START_TEST(participation_reaches_its_power_law_quadratically) {
-    struct theory_moments near, far;
-    struct theory_power_law near_law, far_law;
-    theory_iid(16, 32, &near);
-    theory_iid(16, 64, &far);
-    theory_power_law(16, 32, &near_law);
-    theory_power_law(16, 64, &far_law);
-    double near_gap = near.one_minus_sum_w2 / near_law.one_minus_sum_w2 - 1;
-    double far_gap = far.one_minus_sum_w2 / far_law.one_minus_sum_w2 - 1;
-    /* the first correction is of relative order 1/sigma^2; the next shows as 5 % of the ratio */
-    assert_close(near_gap / far_gap, 4.0, 0.2, "ratio of deviations");
-    assert_close(far_gap, 0.0, 1e-3, "deviation at sigma 64");
-}
-END_TEST
-
-START_TEST(other_means_reach_their_power_laws_linearly) {
-    struct theory_moments near, far;
-    struct theory_power_law near_law, far_law;
-    theory_iid(16, 32, &near);
-    theory_iid(16, 64, &far);
-    theory_power_law(16, 32, &near_law);
-    theory_power_law(16, 64, &far_law);
-    /* corrections of relative order 1/sigma halve when sigma doubles, to a few percent here */
-    const double slack = 0.15;
-    assert_close((near.jacobian_fro2 / near_law.jacobian_fro2 - 1) /
-                     (far.jacobian_fro2 / far_law.jacobian_fro2 - 1),
-                 2.0, slack, "jacobian_fro2");
-    assert_close((near.entropy / near_law.entropy - 1) / (far.entropy / far_law.entropy - 1), 2.0,
-                 slack, "entropy");
-    assert_close(((1 - near.max_weight) / near_law.one_minus_max - 1) /
-                     ((1 - far.max_weight) / far_law.one_minus_max - 1),
-                 2.0, slack, "one_minus_max");
-}
-END_TEST
-
-START_TEST(median_weight_decays_at_the_tabulated_rate) {
-    for (int row = 0; row < theory.rows; row++) {
-        if (number(&theory, row, "n") > 2 || number(&theory, row, "sigma2") < 16) continue;
-        double median = number(&theory, row, "one_minus_max_median_exact");
-        struct theory_power_law law;
-        theory_power_law(2, sqrt(number(&theory, row, "sigma2")), &law);
-        /* two keys: 1 - max w = 1 / (1 + e^(sigma gap)), so the odds are exactly exponential;
-         * the medians were tabulated to a relative 1e-7 */
-        assert_close(log(median / (1 - median)), law.median_exponent, 2e-7, "log odds");
-    }
-}
-END_TEST
-
-START_TEST(many_key_limits_agree_with_the_table) {
-    for (int row = 0; row < theory.rows; row++) {
-        struct theory_rem rem;
-        theory_rem((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")), &rem);
-        double entropy = number(&theory, row, "rem_entropy");
-        /* 12 printed digits; near beta_c the entropy diverges and digits are relative */
-        assert_close(rem.sum_w2, number(&theory, row, "rem_sum_w2"), 1e-11, "sum_w2");
-        assert_close(rem.jacobian_fro2, number(&theory, row, "rem_jac_fro2"), 1e-11, "jac");
-        assert_close(rem.entropy, entropy, 1e-11 * fmax(1.0, fabs(entropy)), "entropy");
-    }
-}
-END_TEST
-
-START_TEST(frozen_entropy_at_twice_beta_c_is_two_ln_two) {
-    struct theory_rem rem;
-    theory_rem(16, 2 * sqrt(2 * log(16)), &rem);
-    /* digamma(1/2) = -gamma - 2 ln 2; ten roundings of numbers near 2 */
-    assert_close(rem.entropy, 2 * log(2), 1e-13, "entropy");
-}
-END_TEST
-
 START_TEST(values_at_twice_beta_c_agree_with_the_table) {
     int rows = 0;
     for (int row = 0; row < limits.rows; row++) {
         double n = number(&limits, row, "n");
-        if (strcmp(text(&limits, row, "kind"), "rem_half") != 0 || n > 4096) continue;
+        if (strcmp(text(&limits, row, "kind"), "rem_half") != 0) continue;
         struct theory_moments m;
         theory_iid((int)n, sqrt(8 * log(n)), &m);
         /* a tenth of the bound of theory.h */
@@ -505,24 +416,6 @@ START_TEST(values_at_twice_beta_c_agree_with_the_table) {
         rows++;
     }
     ck_assert_int_eq(rows, 3);
-}
-END_TEST
-
-START_TEST(exact_values_extrapolate_to_the_many_key_limit) {
-    const char *columns[] = {"a", "b", "c"};
-    struct theory_rem rem;
-    theory_rem(4096, 2 * sqrt(2 * log(4096)), &rem);
-    double limit[] = {rem.sum_w2, rem.jacobian_fro2, rem.entropy};
-    int last = 0;
-    while (number(&limits, last, "n") < 1e19) last++;
-    double x0 = log(number(&limits, last - 1, "n")), x1 = log(number(&limits, last, "n"));
-    for (int i = 0; i < 3; i++) {
-        double y0 = number(&limits, last - 1, columns[i]), y1 = number(&limits, last, columns[i]);
-        double extrapolated = (x1 * y1 - x0 * y0) / (x1 - x0);
-        /* the finite-n term is close to 1/ln n; removing it must take away three quarters of the
-         * distance still left at n = 2^64 (logarithms of ln n keep it from taking all) */
-        assert_close(extrapolated, limit[i], fabs(y1 - limit[i]) / 4, columns[i]);
-    }
 }
 END_TEST
 
@@ -566,15 +459,8 @@ Suite *theory_suite(void) {
     tcase_add_test(laws, gap_constants_have_their_closed_forms);
     tcase_add_test(laws, gap_constants_agree_with_the_table);
     tcase_add_test(laws, one_key_has_no_gap);
-    tcase_add_test(laws, power_laws_agree_with_the_table);
     tcase_add_test(laws, large_sigma_values_agree_with_the_table);
-    tcase_add_test(laws, participation_reaches_its_power_law_quadratically);
-    tcase_add_test(laws, other_means_reach_their_power_laws_linearly);
-    tcase_add_test(laws, median_weight_decays_at_the_tabulated_rate);
-    tcase_add_test(laws, many_key_limits_agree_with_the_table);
-    tcase_add_test(laws, frozen_entropy_at_twice_beta_c_is_two_ln_two);
     tcase_add_test(laws, values_at_twice_beta_c_agree_with_the_table);
-    tcase_add_test(laws, exact_values_extrapolate_to_the_many_key_limit);
     tcase_add_test(laws, freezing_width_is_two_ln_n);
     suite_add_tcase(suite, laws);
     return suite;

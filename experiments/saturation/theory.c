@@ -23,7 +23,6 @@
 
 #include <math.h>
 
-static const double PI = 3.14159265358979323846;
 static const double EULER_GAMMA = 0.57721566490153286061;
 static const double INV_SQRT_2PI = 0.39894228040143267794;
 static const double SQRT_HALF = 0.70710678118654752440;
@@ -244,36 +243,6 @@ double theory_median_gap(int n) {
         }
     }
     return 0.5 * (low + high);
-}
-
-void theory_power_law(int n, double sigma, struct theory_power_law *out) {
-    double c = theory_gap_density(n);
-    out->one_minus_sum_w2 = c / sigma;
-    out->jacobian_fro = c / sigma;
-    out->jacobian_fro2 = c / (3 * sigma);
-    out->one_minus_max = c * log(2.0) / sigma;
-    out->entropy = c * PI * PI / (6 * sigma);
-    out->median_exponent = -sigma * theory_median_gap(n);
-}
-
-/* psi(x), x > 0: upward recurrence to x >= 10, then the asymptotic series, there exact to 1e-14. */
-static double digamma(double x) {
-    double shift = 0.0;
-    for (; x < 10.0; x += 1.0) shift -= 1.0 / x;
-    double t = 1.0 / (x * x);
-    double series =
-        t * (1.0 / 12 - t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132)))));
-    return shift + log(x) - 0.5 / x - series;
-}
-
-void theory_rem(int n, double sigma, struct theory_rem *out) {
-    double beta_c = sqrt(2.0 * log((double)n));
-    *out = (struct theory_rem){.entropy = log((double)n) - 0.5 * sigma * sigma};
-    if (sigma <= beta_c) return;
-    double m = beta_c / sigma;
-    out->sum_w2 = 1.0 - m;
-    out->jacobian_fro2 = m * (1.0 - m) / 3;
-    out->entropy = -EULER_GAMMA - digamma(1.0 - m);
 }
 
 double theory_freezing_d_k(int n) {

@@ -3,7 +3,7 @@
  * A measured saturation curve proves little unless the true value lies under it. For n scores drawn
  * independently from N(0, sigma^2) every mean we plot is an integral that can be computed to nearly
  * full precision, and so is its average over random queries. This module computes them, together
- * with the laws that hold for large sigma and for many keys.
+ * with the gap between the two largest scores and the width at which the softmax freezes.
  *
  * Notation: w = softmax(scores), J = diag(w) - w w^T, beta_c = sqrt(2 ln n). Entropies are in nats,
  * all else is dimensionless. Every function is pure and may be called from several threads. */
@@ -46,35 +46,6 @@ double theory_gap_density(int n);
 /* m(n), the median of that gap: n integral phi(z) Phi(z - m)^(n-1) dz = 1/2.
  * n 1..4096 (infinite at n = 1); relative error <= 1e-11. */
 double theory_median_gap(int n);
-
-/* Leading behaviour for sigma -> infinity at fixed n, where only near-ties of the two largest
- * scores contribute: means fall like 1/sigma, medians exponentially. */
-struct theory_power_law {
-    double one_minus_sum_w2; /* c / sigma */
-    double jacobian_fro;     /* E |J|_F ~ c / sigma */
-    double jacobian_fro2;    /* c / (3 sigma) */
-    double one_minus_max;    /* c ln 2 / sigma */
-    double entropy;          /* c pi^2 / (6 sigma), nats */
-    double median_exponent;  /* -m sigma: leading term of ln median(1 - max w) */
-};
-
-/* n 1..4096, sigma > 0. The laws are evaluated to 1e-11 (relative); how far they are from the true
- * means is of relative order 1/sigma for entropy and maximum, smaller for the participation. */
-void theory_power_law(int n, double sigma, struct theory_power_law *out);
-
-/* Limit of many keys at fixed sigma / beta_c (random energy model). The softmax is liquid for
- * sigma <= beta_c and frozen beyond, with m = beta_c / sigma. The limit is approached slowly, like
- * 1 / ln n: a guide to the eye, not a value to test against. */
-struct theory_rem {
-    double sum_w2;        /* 0, frozen: 1 - m */
-    double jacobian_fro2; /* 0, frozen: m (1 - m) / 3 */
-    double entropy;       /* ln n - sigma^2 / 2, frozen: -gamma - digamma(1 - m); nats */
-};
-
-/* n >= 1, sigma >= 0. The formulas are evaluated to 1e-13, relative to the larger of value and 1,
- * times 1 / (1 - m): the frozen entropy diverges at beta_c.
- * Source: B. Derrida, Phys. Rev. B 24 (1981) 2613; frozen weights are Poisson-Dirichlet. */
-void theory_rem(int n, double sigma, struct theory_rem *out);
 
 /* 2 ln n: the key width at which unscaled scores, sigma = sqrt(d_k), reach beta_c. n >= 1. */
 double theory_freezing_d_k(int n);
