@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -102,6 +103,18 @@ void assert_gradients_twice(build_fn *build, const tt_tensor *inputs, int count,
 
 /* ---- The program and files ------------------------------------------------------------------- */
 
+int shell(const char *command) {
+    int status = system(command);
+    ck_assert_msg(WIFEXITED(status), "did not exit: %s", command);
+    return WEXITSTATUS(status);
+}
+
+bool have_numpy(void) {
+    if (shell("${PYTHON:-python3} -c 'import numpy' 2>/dev/null") == 0) return true;
+    puts("note: no NumPy here; that it reads what is written is not tested");
+    return false;
+}
+
 static void slurp(const char *path, char *to) {
     FILE *from = fopen(path, "r");
     size_t got = from ? fread(to, 1, CAPTURE - 1, from) : 0;
@@ -110,23 +123,75 @@ static void slurp(const char *path, char *to) {
     (void)unlink(path);
 }
 
-const captured *run_program(const char *environment, const char *arguments) {
+static const captured *run(const char *environment, const char *format, va_list arguments) {
     static captured c;
-    char command[4096], out[256], err[256];
-    (void)snprintf(out, sizeof out, "%s/out.%ld", TEST_SCRATCH_DIR, (long)getpid());
-    (void)snprintf(err, sizeof err, "%s/err.%ld", TEST_SCRATCH_DIR, (long)getpid());
-    (void)snprintf(command, sizeof command, "%s %s %s >%s 2>%s", environment, TEST_PROGRAM,
-                   arguments, out, err);
-    int status = system(command);
-    ck_assert_msg(WIFEXITED(status), "did not exit: %s", command);
-    c.code = WEXITSTATUS(status);
+    char text[4096], command[8192], out[256], err[256];
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)snprintf(out, sizeof out, SCRATCH "out.%ld", (long)getpid());
+    (void)snprintf(err, sizeof err, SCRATCH "err.%ld", (long)getpid());
+    (void)snprintf(command, sizeof command, "%s " TEST_PROGRAM " %s >%s 2>%s", environment, text,
+                   out, err);
+    c.code = shell(command);
     slurp(out, c.out);
     slurp(err, c.err);
     return &c;
 }
 
-void assert_one_line(const char *text, const char *part) {
+const captured *run_program(const char *environment, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const captured *c = run(environment, format, arguments);
+    va_end(arguments);
+    return c;
+}
+
+const captured *run_well(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const captured *c = run("", format, arguments);
+    va_end(arguments);
+    ck_assert_msg(c->code == 0, "%s: exit %d: %s%s", format, c->code, c->out, c->err);
+    return c;
+}
+
+void run_quietly(const char *environment, const char *command, const char *name) {
+    const captured *c =
+        run_program(environment, "%s --quiet --output " SCRATCH "%s.csv", command, name);
+    ck_assert_msg(c->code == 0, "%s: exit %d: %s", command, c->code, c->err);
+    ck_assert_str_eq(c->out, "");
+    ck_assert_str_eq(c->err, "");
+}
+
+static void assert_refusal(const captured *c, int code, const char *message) {
+    ck_assert_msg(c->code == code, "'%s': exit %d: %s", message, c->code, c->err);
+    ck_assert_str_eq(c->out, "");
+    assert_starts(c->err, "sqrtdk: ");
+    assert_one_line(c->err, message);
+}
+
+void assert_refused(int code, const char *message, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    assert_refusal(run("", format, arguments), code, message);
+    va_end(arguments);
+}
+
+void assert_refusals(int code, const char *arguments, const refusal *cases, int count) {
+    for (int i = 0; i < count; i++)
+        assert_refused(code, cases[i].message, "%s %s", arguments, cases[i].arguments);
+}
+
+void assert_says(const char *text, const char *part) {
     ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
+}
+
+void assert_starts(const char *text, const char *part) {
+    ck_assert_msg(strncmp(text, part, strlen(part)) == 0, "expected '%s', found: %.400s", part,
+                  text);
+}
+
+void assert_one_line(const char *text, const char *part) {
+    assert_says(text, part);
     ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s", text);
 }
 
@@ -145,11 +210,27 @@ char *read_whole(const char *path) {
     return text;
 }
 
+void write_text(const char *path, const char *text) {
+    FILE *to = fopen(path, "w");
+    ck_assert_msg(to != NULL, "cannot write %s", path);
+    (void)fputs(text, to);
+    ck_assert(fclose(to) == 0);
+}
+
 void assert_same_file(const char *a, const char *b) {
     char *first = read_whole(a), *second = read_whole(b);
     ck_assert_msg(strcmp(first, second) == 0, "%s and %s differ", a, b);
     free(first);
     free(second);
+}
+
+void assert_same_results(const char *a, const char *b, const char *const *ending, int count) {
+    char first[256], second[256];
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(first, sizeof first, SCRATCH "%s%s", a, ending[i]);
+        (void)snprintf(second, sizeof second, SCRATCH "%s%s", b, ending[i]);
+        assert_same_file(first, second);
+    }
 }
 
 FILE *open_golden(const char *name) {

@@ -3,10 +3,14 @@
 #define SUPPORT_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "tt/rng.h"
 #include "tt/tape.h"
+
+/* How many entries an array has. */
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 /* A suite with one test case; a minute is for sanitizers and valgrind, not for the tests. */
 Suite *suite_of(const char *name, const TTest *const *tests, int count, double seconds);
@@ -29,23 +33,64 @@ void assert_gradients(build_fn *build, const tt_tensor *inputs, int count, tt_rn
  * inputs' gradients where it should add to them is right once and wrong here. */
 void assert_gradients_twice(build_fn *build, const tt_tensor *inputs, int count, tt_rng *rng);
 
-/* Runs the program with these arguments (a shell text; prefix it with settings as "LC_ALL=C ") and
- * returns its exit code; what it wrote is in the two buffers. */
+/* ---- The program and files ------------------------------------------------------------------- */
+
+/* Paths, as in SCRATCH "run.csv". */
+#define SCRATCH TEST_SCRATCH_DIR "/"
+#define GOLDEN TEST_GOLDEN_DIR "/"
+
+/* A setting for run_program: a locale with a decimal comma. */
+#define COMMA_LOCALE "LC_ALL=comma LOCPATH=" TEST_LOCALES
+
+/* Runs a shell command and returns its exit code; fails the test if a signal ended it. */
+int shell(const char *command);
+
+/* Whether Python has NumPy; prints a note if not. */
+bool have_numpy(void);
+
+/* Runs the program and returns its exit code and what it wrote, which the next run overwrites. The
+ * arguments, a shell text, are made as by printf; the environment is a setting or "". */
 enum { CAPTURE = 1 << 16 };
 typedef struct captured {
     int code;
     char out[CAPTURE], err[CAPTURE];
 } captured;
-const captured *run_program(const char *environment, const char *arguments);
+const captured *run_program(const char *environment, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Fails unless the text is one line that holds the part. */
+/* The same without a setting; fails the test unless the exit code is 0. */
+const captured *run_well(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same with --quiet and --output SCRATCH "name.csv"; fails the test if it writes elsewhere. */
+void run_quietly(const char *environment, const char *command, const char *name);
+
+/* Fails unless the program ends with this code, writes nothing and says one line that holds the
+ * message. */
+void assert_refused(int code, const char *message, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for each case, whose arguments follow those given. */
+typedef struct refusal {
+    const char *arguments, *message;
+} refusal;
+void assert_refusals(int code, const char *arguments, const refusal *cases, int count);
+
+/* Fails unless the text holds the part, starts with it, or is one line that holds it. */
+void assert_says(const char *text, const char *part);
+void assert_starts(const char *text, const char *part);
 void assert_one_line(const char *text, const char *part);
 
 /* The whole file; fails the test if it cannot be read. The caller frees. */
 char *read_whole(const char *path);
 
+/* Makes the file hold the text. */
+void write_text(const char *path, const char *text);
+
 /* Fails unless the two files hold the same bytes. */
 void assert_same_file(const char *a, const char *b);
+
+/* The same for each pair of files of two runs, by the runs' names and the files' endings. */
+void assert_same_results(const char *a, const char *b, const char *const *ending, int count);
 
 /* Opens a file of reference data. */
 FILE *open_golden(const char *name);

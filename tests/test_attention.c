@@ -279,5 +279,5 @@ Suite *attention_suite(void) {
                             a_query_without_keys_has_zeros_everywhere,
                             nan_in_a_visible_key_comes_through,
                             one_variable_as_query_key_and_value_gets_all_three_gradients};
-    return suite_of("attention", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("attention", tests, LENGTH(tests), 60);
 }

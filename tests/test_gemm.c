@@ -99,5 +99,5 @@ Suite *gemm_suite(void) {
     const TTest *tests[] = {nothing_beyond_an_operand_is_read_or_written,
                             every_shape_around_the_tile_gives_the_plain_chains_bits,
                             a_chain_longer_than_a_panel_is_unbroken};
-    return suite_of("gemm", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("gemm", tests, LENGTH(tests), 60);
 }

@@ -83,7 +83,7 @@ static tt_check_result check_function(function f, tt_size count, const tt_check_
 START_TEST(right_derivatives_of_curved_functions_all_pass) {
     static const function RIGHT[] = {
         {exp, exp, 0}, {cos, minus_sin, 0}, {cube, cube_slope, 0}, {bell, bell_slope, 0}};
-    for (size_t i = 0; i < sizeof RIGHT / sizeof *RIGHT; i++) {
+    for (int i = 0; i < LENGTH(RIGHT); i++) {
         tt_check_result r = check_function(RIGHT[i], 200, &DEFAULTS);
         ck_assert_int_eq(r.checked, 200);
         ck_assert_int_eq(r.failed, 0);
@@ -273,7 +273,7 @@ END_TEST
 /* ---- The program ----------------------------------------------------------------------------- */
 
 START_TEST(the_default_run_passes_below_a_billionth) {
-    const captured *c = run_program("", "gradcheck --quiet --output " TEST_SCRATCH_DIR "/g.csv");
+    const captured *c = run_program("", "gradcheck --quiet --output " SCRATCH "g.csv");
     ck_assert_msg(c->code == 0, "exit %d: %s%s", c->code, c->out, c->err);
     const char *at = strstr(c->out, "differs by ");
     double worst;
@@ -285,67 +285,55 @@ END_TEST
 
 START_TEST(the_program_fails_each_fault) {
     for (int f = 0; f < FAULTS; f++) {
-        char arguments[128];
-        (void)snprintf(arguments, sizeof arguments, "gradcheck --fault %s --output -",
-                       FAULT_NAMES[f]);
-        const captured *c = run_program("", arguments);
+        const captured *c = run_program("", "gradcheck --fault %s --output -", FAULT_NAMES[f]);
         ck_assert_int_eq(c->code, f == FAULT_NONE ? 0 : 1);
-        ck_assert(f == FAULT_NONE || strstr(c->err, "\nFAIL faulty d_k=8 fault=") != NULL);
-        ck_assert(strncmp(c->out, "op,input,case,coordinates,pass,fail,inconclusive,worst_index,",
-                          61) == 0);
+        if (f != FAULT_NONE) assert_says(c->err, "\nFAIL faulty d_k=8 fault=");
+        assert_starts(c->out, "op,input,case,coordinates,pass,fail,inconclusive,worst_index,");
     }
 }
 END_TEST
 
 START_TEST(strict_counts_inconclusive_as_failure) {
-    static const char *const ONE =
+    static const char ONE[] =
         "gradcheck --op attention --d-k 512 --scale none --mask none --quiet --output -";
-    char strict[128];
-    (void)snprintf(strict, sizeof strict, "%s --strict", ONE);
-    ck_assert_int_eq(run_program("", ONE)->code, 0);
-    ck_assert_int_eq(run_program("", strict)->code, 1);
+    (void)run_well("%s", ONE);
+    ck_assert_int_eq(run_program("", "%s --strict", ONE)->code, 1);
 }
 END_TEST
 
 START_TEST(wrong_options_are_named) {
-    static const char *const CASES[][2] = {
-        {"gradcheck --op sotfmax", "--op 'sotfmax': expected all, attention, rules, matmul"},
-        {"gradcheck --mask diagonal", "--mask 'diagonal': expected all, none, causal-top-left"},
-        {"gradcheck --fault typo", "--fault 'typo': expected none, flipped-sign"},
-        {"gradcheck --step 0", "--step '0': expected a finite number above 0"},
-        {"gradcheck --rtol x", "--rtol 'x': expected a finite number above 0"},
+    static const refusal CASES[] = {
+        {"--op sotfmax", "--op 'sotfmax': expected all, attention, rules, matmul"},
+        {"--mask diagonal", "--mask 'diagonal': expected all, none, causal-top-left"},
+        {"--fault typo", "--fault 'typo': expected none, flipped-sign"},
+        {"--step 0", "--step '0': expected a finite number above 0"},
+        {"--rtol x", "--rtol 'x': expected a finite number above 0"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const captured *c = run_program("", CASES[i][0]);
-        ck_assert_int_eq(c->code, 2);
-        ck_assert_msg(strstr(c->err, CASES[i][1]) != NULL, "%s", c->err);
-    }
+    assert_refusals(2, "gradcheck", CASES, LENGTH(CASES));
 }
 END_TEST
 
 /* ---- Someone else's backward ----------------------------------------------------------------- */
 
-#define GRADIENTS TEST_GOLDEN_DIR "/gradients/"
+#define GRADIENTS GOLDEN "gradients/"
 #define FILES                                                                                      \
     "gradcheck --q " GRADIENTS "q.npy --k " GRADIENTS "k.npy --v " GRADIENTS                       \
     "v.npy --do " GRADIENTS "do.npy --dq " GRADIENTS "dq.npy --dv " GRADIENTS                      \
-    "dv.npy --output " TEST_SCRATCH_DIR "/o.csv "
+    "dv.npy --output " SCRATCH "o.csv "
 
 START_TEST(pytorchs_gradients_with_grouped_heads_pass) {
-    const captured *c = run_program("", FILES "--causal --dk " GRADIENTS "dk.npy");
-    ck_assert_msg(c->code == 0, "%s%s", c->out, c->err);
-    ck_assert(strstr(c->out, "PASS dQ: 0 of 120") != NULL);
-    ck_assert(strstr(c->out, "PASS dK: 0 of 60") != NULL);
-    ck_assert(strstr(c->out, "PASS dV: 0 of 60") != NULL);
+    const captured *c = run_well(FILES "--causal --dk " GRADIENTS "dk.npy");
+    assert_says(c->out, "PASS dQ: 0 of 120");
+    assert_says(c->out, "PASS dK: 0 of 60");
+    assert_says(c->out, "PASS dV: 0 of 60");
 }
 END_TEST
 
 START_TEST(one_flipped_sign_in_a_file_is_found_and_named) {
     const captured *c = run_program("", FILES "--causal --dk " GRADIENTS "dk_wrong.npy");
     ck_assert_int_eq(c->code, 1);
-    ck_assert_msg(strstr(c->out, "FAIL dK: 1 of 60 elements differ; worst at [1,0,2,1]") != NULL,
-                  "%s", c->out);
-    ck_assert(strstr(c->out, "PASS dQ") != NULL);
+    assert_says(c->out, "FAIL dK: 1 of 60 elements differ; worst at [1,0,2,1]");
+    assert_says(c->out, "PASS dQ");
 }
 END_TEST
 
@@ -358,17 +346,14 @@ END_TEST
 START_TEST(gradient_files_that_do_not_fit_are_named) {
     const captured *c = run_program("", FILES "--causal --dk " GRADIENTS "dq.npy");
     ck_assert_int_eq(c->code, 1);
-    ck_assert_msg(strstr(c->err, "dq.npy: shape [2,4,5,3]; expected [2,2,5,3]") != NULL, "%s",
-                  c->err);
-    c = run_program("", "gradcheck --q " GRADIENTS "q.npy");
-    ck_assert_int_eq(c->code, 2);
-    ck_assert(strstr(c->err, "expected --q, --k, --v, --do and one or more of") != NULL);
+    assert_one_line(c->err, "dq.npy: shape [2,4,5,3]; expected [2,2,5,3]");
+    assert_refused(2, "expected --q, --k, --v, --do and one or more of",
+                   "gradcheck --q " GRADIENTS "q.npy");
 }
 END_TEST
 
 START_TEST(the_example_of_an_own_operation_runs) {
-    int status = system(TEST_EXAMPLE " | grep -q '7 PASS, 0 FAIL'");
-    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(shell(TEST_EXAMPLE " | grep -q '7 PASS, 0 FAIL'"), 0);
 }
 END_TEST
 
@@ -395,5 +380,5 @@ Suite *gradcheck_suite(void) {
                             the_wrong_mask_or_scale_makes_gradients_differ,
                             gradient_files_that_do_not_fit_are_named,
                             the_example_of_an_own_operation_runs};
-    return suite_of("gradcheck", tests, sizeof tests / sizeof *tests, 300);
+    return suite_of("gradcheck", tests, LENGTH(tests), 300);
 }

@@ -244,5 +244,5 @@ Suite *model_suite(void) {
                             fixed_batch_keeps_the_first_batch_and_fresh_ones_differ,
                             trained_values_start_at_a_sixth_draw_and_move,
                             the_memory_estimate_is_an_upper_bound_and_no_wild_one};
-    return suite_of("model", tests, sizeof tests / sizeof *tests, 300);
+    return suite_of("model", tests, LENGTH(tests), 300);
 }

@@ -17,10 +17,7 @@
 #include <unistd.h>
 
 #include "suites.h"
-
-#ifndef TEST_GOLDEN_DIR
-#define TEST_GOLDEN_DIR "tests/golden"
-#endif
+#include "support.h"
 
 enum { EVERYTHING = ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE };
 
@@ -102,7 +99,7 @@ static struct file csv(const char *text) {
 static struct array_file fixture(const char *name, unsigned accept) {
     struct array_file array;
     char where[256];
-    snprintf(where, sizeof where, TEST_GOLDEN_DIR "/npy/%s.npy", name);
+    snprintf(where, sizeof where, GOLDEN "npy/%s.npy", name);
     ck_assert_msg(tensor_file_read(where, accept, &array, error, sizeof error), "%s", error);
     return array;
 }
@@ -209,7 +206,7 @@ START_TEST(header_keys_spaces_quotes_and_commas_are_free_as_in_python) {
         " { 'fortran_order' : True,\n 'shape' : ( 1 , 2 , ) , 'descr' : '<f4' , } \n",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }",
     };
-    for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
+    for (int i = 0; i < LENGTH(header); i++) {
         struct file file = npy(header[i]);
         append(&file, "\0\0\x80\x3f\0\0\0\xc0", 8);
         expect_values(file, ARRAY_FINITE_FLOATS, 1, 2, (double[]){1, -2});
@@ -616,10 +613,7 @@ START_TEST(numpy_reads_what_is_written_and_would_write_the_same_bytes) {
                                   "assert (array.ravel() == np.arange(24) / 3).all()\n";
     double data[24];
     for (int i = 0; i < 24; i++) data[i] = i / 3.0;
-    if (system("${PYTHON:-python3} -c 'import numpy' 2>/dev/null") != 0) {
-        puts("skipped: NumPy reads what is written (python3, or $PYTHON, has no NumPy)");
-        return;
-    }
+    if (!have_numpy()) return;
     for (int ndim = 1; ndim <= 4; ndim++) {
         char command[1024];
         int used =
@@ -628,12 +622,10 @@ START_TEST(numpy_reads_what_is_written_and_would_write_the_same_bytes) {
             used +=
                 snprintf(command + used, sizeof command - (size_t)used, " %td", shape[ndim - 1][i]);
         write_or_fail(ndim, shape[ndim - 1], data);
-        ck_assert_int_eq(system(command), 0);
+        ck_assert_int_eq(shell(command), 0);
     }
 }
 END_TEST
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 static TCase *reader_case(void) {
     TCase *tests = tcase_create("npy reader");

@@ -141,5 +141,5 @@ Suite *ops_suite(void) {
                             dot_gradients,
                             values_by_hand,
                             empty_tensors_are_ordinary};
-    return suite_of("ops", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("ops", tests, LENGTH(tests), 60);
 }

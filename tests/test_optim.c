@@ -13,5 +13,5 @@ END_TEST
 
 Suite *optim_suite(void) {
     const TTest *tests[] = {sgd_subtracts_lr_times_gradient};
-    return suite_of("optim", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("optim", tests, LENGTH(tests), 60);
 }

@@ -34,5 +34,5 @@ Suite *options_suite(void) {
     const TTest *tests[] = {lists_and_ranges_keep_the_order_given,
                             numbers_in_scientific_notation_are_read,
                             the_nearest_name_is_found_and_far_ones_are_not};
-    return suite_of("options", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("options", tests, LENGTH(tests), 60);
 }

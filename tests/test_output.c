@@ -45,11 +45,11 @@ END_TEST
 static bool use_comma_locale(void) {
     static const char *const NAMES[] = {"comma", "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"};
     (void)setenv("LOCPATH", TEST_LOCALES, 1);
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+    for (int i = 0; i < LENGTH(NAMES); i++)
         if (setlocale(LC_ALL, NAMES[i]) && strcmp(localeconv()->decimal_point, ",") == 0)
             return true;
     (void)unsetenv("LOCPATH");
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+    for (int i = 0; i < LENGTH(NAMES); i++)
         if (setlocale(LC_ALL, NAMES[i]) && strcmp(localeconv()->decimal_point, ",") == 0)
             return true;
     puts("note: this system has no locale with a decimal comma; the locale is not tested");
@@ -65,7 +65,7 @@ START_TEST(numbers_have_a_point_under_a_locale_with_a_comma) {
 END_TEST
 
 START_TEST(an_earlier_file_stays_until_commit) {
-    const char *path = TEST_SCRATCH_DIR "/made/up/folder/whole.txt";
+    const char *path = SCRATCH "made/up/folder/whole.txt";
     output o;
     ck_assert(output_open(&o, path));
     (void)fputs("first", o.stream);
@@ -83,7 +83,7 @@ START_TEST(an_earlier_file_stays_until_commit) {
 END_TEST
 
 START_TEST(a_discarded_file_leaves_nothing) {
-    const char *path = TEST_SCRATCH_DIR "/discarded.txt";
+    const char *path = SCRATCH "discarded.txt";
     output o;
     struct stat info;
     (void)unlink(path);
@@ -91,7 +91,7 @@ START_TEST(a_discarded_file_leaves_nothing) {
     (void)fputs("half", o.stream);
     output_discard(&o);
     ck_assert(stat(path, &info) != 0);
-    ck_assert(stat(TEST_SCRATCH_DIR "/discarded.txt.tmp", &info) != 0);
+    ck_assert(stat(SCRATCH "discarded.txt.tmp", &info) != 0);
 }
 END_TEST
 
@@ -111,5 +111,5 @@ Suite *output_suite(void) {
                             an_earlier_file_stays_until_commit,
                             a_discarded_file_leaves_nothing,
                             neighbours_drop_the_csv_ending_only};
-    return suite_of("output", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("output", tests, LENGTH(tests), 60);
 }

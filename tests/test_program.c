@@ -14,56 +14,38 @@
 
 /* A small experiment of several cells: a fraction of a second. */
 #define SMALL                                                                                      \
-    "--d-k 3,8 --lr 1,0.5 --seed 0..2 --steps 12 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
-#define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
-
+    "stall --d-k 3,8 --lr 1,0.5 --seed 0..2 --steps 12 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
 /* ---- Results do not depend on how they came about -------------------------------------------- */
 
-static void run_small(const char *environment, const char *extra, const char *name) {
-    char arguments[512];
-    (void)snprintf(arguments, sizeof arguments, "stall " SMALL "%s --quiet --output %s/%s.csv",
-                   extra, TEST_SCRATCH_DIR, name);
-    const captured *c = run_program(environment, arguments);
-    ck_assert_msg(c->code == 0, "exit %d: %s", c->code, c->err);
-    ck_assert_str_eq(c->out, "");
-    ck_assert_str_eq(c->err, "");
-}
-
-static void assert_same_results(const char *a, const char *b) {
+static void assert_same_run(const char *a, const char *b) {
     static const char *const ENDINGS[] = {".csv", "_runs.csv", "_summary.csv", "_bands.csv",
                                           ".meta"};
-    char first[256], second[256];
-    for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++) {
-        (void)snprintf(first, sizeof first, "%s/%s%s", TEST_SCRATCH_DIR, a, ENDINGS[i]);
-        (void)snprintf(second, sizeof second, "%s/%s%s", TEST_SCRATCH_DIR, b, ENDINGS[i]);
-        assert_same_file(first, second);
-    }
+    assert_same_results(a, b, ENDINGS, LENGTH(ENDINGS));
 }
 
 START_TEST(same_bytes_for_1_2_and_5_threads) {
-    run_small("", "--threads 1", "threads1");
-    run_small("", "--threads 2", "threads2");
-    run_small("", "--threads 5", "threads5");
-    assert_same_results("threads1", "threads2");
-    assert_same_results("threads1", "threads5");
+    run_quietly("", SMALL "--threads 1", "threads1");
+    run_quietly("", SMALL "--threads 2", "threads2");
+    run_quietly("", SMALL "--threads 5", "threads5");
+    assert_same_run("threads1", "threads2");
+    assert_same_run("threads1", "threads5");
 }
 END_TEST
 
 START_TEST(same_bytes_under_a_locale_with_a_decimal_comma) {
-    run_small("LC_ALL=C", "", "point");
-    run_small("LC_ALL=comma LOCPATH=" TEST_LOCALES, "", "comma");
-    assert_same_results("point", "comma");
+    run_quietly("LC_ALL=C", SMALL, "point");
+    run_quietly(COMMA_LOCALE, SMALL, "comma");
+    assert_same_run("point", "comma");
 }
 END_TEST
 
 START_TEST(a_pair_starts_from_the_same_numbers_as_each_scale_alone) {
-    run_small("", "--scale sqrt", "alone");
-    run_small("", "", "paired");
-    char *alone = read_whole(IN_SCRATCH("alone.csv")),
-         *paired = read_whole(IN_SCRATCH("paired.csv"));
+    run_quietly("", SMALL "--scale sqrt", "alone");
+    run_quietly("", SMALL, "paired");
+    char *alone = read_whole(SCRATCH "alone.csv"), *paired = read_whole(SCRATCH "paired.csv");
     int rows = 0;
     for (char *line = strtok(alone, "\n"); line; line = strtok(NULL, "\n"), rows++)
-        ck_assert_msg(strstr(paired, line) != NULL, "not in the paired run: %s", line);
+        assert_says(paired, line);
     ck_assert_int_eq(rows, 1 + 2 * 2 * 3 * 4); /* header; d_k, lr, seeds; steps 0, 5, 10, 11 */
     free(alone);
     free(paired);
@@ -71,14 +53,14 @@ START_TEST(a_pair_starts_from_the_same_numbers_as_each_scale_alone) {
 END_TEST
 
 START_TEST(the_log_is_nested_as_documented) {
-    run_small("", "", "nested");
-    char *text = read_whole(IN_SCRATCH("nested.csv"));
+    run_quietly("", SMALL, "nested");
+    char *text = read_whole(SCRATCH "nested.csv");
     static const char HEADER[] =
         "seed,d_k,scale,lr,step,loss,loss_uniform,grad_wq,grad_wk,grad_q,grad_k,grad_logits,"
         "row_grad_mean,row_grad_p10,row_grad_median,row_grad_p90,jacobian_mean,jacobian_median,"
         "entropy_mean,max_weight_mean,logit_std,moved,init,init_gain,kappa,entropy_teacher,"
         "argmax_agreement,cos_m,ratio_rescaled\n";
-    ck_assert_msg(strncmp(text, HEADER, strlen(HEADER)) == 0, "%.400s", text);
+    assert_starts(text, HEADER);
     const char *at = text + strlen(HEADER);
     static const char *const D_K[] = {"3", "8"}, *const SCALE[] = {"none", "sqrt"},
                              *const LR[] = {"1", "0.5"}, *const STEP[] = {"0", "5", "10", "11"};
@@ -86,7 +68,7 @@ START_TEST(the_log_is_nested_as_documented) {
         char key[64];
         (void)snprintf(key, sizeof key, "%d,%s,%s,%s,%s,", i / 4 % 3, D_K[i / 48],
                        SCALE[i / 24 % 2], LR[i / 12 % 2], STEP[i % 4]);
-        ck_assert_msg(strncmp(at, key, strlen(key)) == 0, "row %d: %s, not %.40s", i, key, at);
+        assert_starts(at, key);
         at = strchr(at, '\n') + 1;
     }
     ck_assert_str_eq(at, "");
@@ -95,12 +77,11 @@ START_TEST(the_log_is_nested_as_documented) {
 END_TEST
 
 START_TEST(dash_writes_the_log_to_standard_output_and_nothing_else) {
-    run_small("", "", "dash");
-    const captured *c = run_program("", "stall " SMALL "--output -");
-    ck_assert_int_eq(c->code, 0);
-    char *file = read_whole(IN_SCRATCH("dash.csv"));
+    run_quietly("", SMALL, "dash");
+    const captured *c = run_well(SMALL "--output -");
+    char *file = read_whole(SCRATCH "dash.csv");
     ck_assert_str_eq(c->out, file);
-    ck_assert(strstr(c->err, "verdict") != NULL);
+    assert_says(c->err, "verdict");
     free(file);
 }
 END_TEST
@@ -109,8 +90,8 @@ END_TEST
 
 /* Long enough to be interrupted: 24 cells of 4000 small steps. */
 #define LONG_RUN                                                                                   \
-    "stall", "--d-k", "3,8", "--seed", "0..5", "--steps", "4000", "--batch", "4", "--tokens", "5", \
-        "--d-model", "6", "--d-v", "3", "--every", "400", "--threads", "1", "--output"
+    "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every "   \
+    "400 "
 
 static void sleep_ms(long ms) {
     struct timespec t = {0, ms * 1000000};
@@ -129,15 +110,19 @@ static int complete_cells(const char *path) {
 
 /* Starts the long run, waits until cells are complete and sends the signal; returns the status. An
  * earlier result, if the test made one, is there all the while. */
-static int interrupt_long_run(char *output, const char *partial, int number) {
-    char *arguments[] = {TEST_PROGRAM, LONG_RUN, output, NULL};
+static int interrupt_long_run(const char *name, int number) {
+    char command[512], partial[256];
+    (void)snprintf(partial, sizeof partial, SCRATCH "%s.csv.partial", name);
+    (void)snprintf(command, sizeof command,
+                   "exec " TEST_PROGRAM " " LONG_RUN "--threads 1 --output " SCRATCH
+                   "%s.csv 2>" SCRATCH "interrupt.err",
+                   name);
     (void)unlink(partial);
     (void)fflush(NULL);
     pid_t child = fork();
     ck_assert(child >= 0);
     if (child == 0) {
-        (void)freopen(IN_SCRATCH("interrupt.err"), "w", stderr);
-        (void)execv(TEST_PROGRAM, arguments);
+        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(99);
     }
     int status, waited = 0;
@@ -148,140 +133,106 @@ static int interrupt_long_run(char *output, const char *partial, int number) {
 }
 
 static void resume_and_compare(const char *name) {
-    char arguments[1024];
-    (void)snprintf(arguments, sizeof arguments,
-                   "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 "
-                   "--d-v 3 --every 400 --threads 2 --quiet --output " TEST_SCRATCH_DIR "/%s.csv",
-                   name);
-    char resumed[1100];
-    (void)snprintf(resumed, sizeof resumed, "%s --resume", arguments);
-    const captured *c = run_program("", resumed);
-    ck_assert_msg(c->code == 0, "exit %d: %s", c->code, c->err);
-    (void)snprintf(arguments, sizeof arguments,
-                   "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 "
-                   "--d-v 3 --every 400 --threads 2 --quiet --output " TEST_SCRATCH_DIR
-                   "/unbroken.csv");
-    c = run_program("", arguments);
-    ck_assert_int_eq(c->code, 0);
-    assert_same_results(name, "unbroken");
+    run_quietly("", LONG_RUN "--threads 2 --resume", name);
+    run_quietly("", LONG_RUN "--threads 2", "unbroken");
+    assert_same_run(name, "unbroken");
 }
 
 START_TEST(ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes) {
-    char output[] = IN_SCRATCH("broken.csv");
-    const char *partial = IN_SCRATCH("broken.csv.partial");
-    (void)unlink(output);
-    int status = interrupt_long_run(output, partial, SIGINT);
+    const char *partial = SCRATCH "broken.csv.partial";
+    (void)unlink(SCRATCH "broken.csv");
+    int status = interrupt_long_run("broken", SIGINT);
     ck_assert(WIFEXITED(status));
     ck_assert_int_eq(WEXITSTATUS(status), 130);
-    char *said = read_whole(IN_SCRATCH("interrupt.err"));
+    char *said = read_whole(SCRATCH "interrupt.err");
     assert_one_line(said, "broken.csv.partial");
     free(said);
     ck_assert_int_ge(complete_cells(partial), 3);
-    ck_assert(access(output, F_OK) != 0);
+    ck_assert(access(SCRATCH "broken.csv", F_OK) != 0);
     resume_and_compare("broken");
     ck_assert(access(partial, F_OK) != 0);
 }
 END_TEST
 
 START_TEST(a_partial_file_cut_off_in_a_line_is_resumed_too) {
-    char output[] = IN_SCRATCH("cut.csv");
-    const char *partial = IN_SCRATCH("cut.csv.partial");
-    (void)interrupt_long_run(output, partial, SIGKILL);
-    char *text = read_whole(partial);
+    (void)interrupt_long_run("cut", SIGKILL);
+    char *text = read_whole(SCRATCH "cut.csv.partial");
     char *third = strstr(text, "\n# complete,");
     for (int i = 0; i < 2; i++) third = strstr(third + 1, "\n# complete,");
-    ck_assert(truncate(partial, third - text - 30) == 0);
+    ck_assert(truncate(SCRATCH "cut.csv.partial", third - text - 30) == 0);
     free(text);
     resume_and_compare("cut");
 }
 END_TEST
 
 START_TEST(a_damaged_cell_is_not_resumed) {
-    char output[] = IN_SCRATCH("damaged.csv");
-    const char *partial = IN_SCRATCH("damaged.csv.partial");
-    (void)interrupt_long_run(output, partial, SIGINT);
-    char *text = read_whole(partial);
+    (void)interrupt_long_run("damaged", SIGINT);
+    char *text = read_whole(SCRATCH "damaged.csv.partial");
     char *digit = strstr(text, "\n0,"); /* the first row's first cell */
     digit = strchr(strchr(digit + 1, '.'), '.') + 3;
     *digit = *digit == '5' ? '6' : '5';
-    FILE *to = fopen(partial, "w");
-    ck_assert(to != NULL && fputs(text, to) >= 0 && fclose(to) == 0);
+    write_text(SCRATCH "damaged.csv.partial", text);
     free(text);
-    const captured *c = run_program(
-        "", "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
-            "--every 400 --resume --output " IN_SCRATCH("damaged.csv"));
-    ck_assert_int_eq(c->code, 1);
-    assert_one_line(c->err, "is damaged");
+    assert_refused(1, "is damaged", LONG_RUN "--resume --output " SCRATCH "damaged.csv");
 }
 END_TEST
 
 START_TEST(a_new_run_keeps_what_an_interrupted_one_left) {
-    char output[] = IN_SCRATCH("anew.csv");
-    const char *partial = IN_SCRATCH("anew.csv.partial");
-    (void)interrupt_long_run(output, partial, SIGINT);
-    int cells = complete_cells(partial);
-    const captured *c = run_program("", "stall " SMALL "--output " IN_SCRATCH("anew.csv"));
-    ck_assert_int_eq(c->code, 0);
+    (void)interrupt_long_run("anew", SIGINT);
+    int cells = complete_cells(SCRATCH "anew.csv.partial");
+    const captured *c = run_well(SMALL "--output " SCRATCH "anew.csv");
     assert_one_line(c->err, "anew.csv.partial.old");
-    ck_assert_int_eq(complete_cells(IN_SCRATCH("anew.csv.partial.old")), cells);
+    ck_assert_int_eq(complete_cells(SCRATCH "anew.csv.partial.old"), cells);
 }
 END_TEST
 
 START_TEST(a_second_run_to_the_same_output_is_refused) {
-    int status =
-        system(TEST_PROGRAM " stall --d-k 3 --seed 0 --steps 1000000 --quiet --output " IN_SCRATCH(
-            "taken.csv") " & pid=$!; sleep 0.3; " TEST_PROGRAM " stall " SMALL
-                         "--output " IN_SCRATCH("taken.csv") " 2>" IN_SCRATCH(
-                             "taken.err") "; code=$?; kill -9 $pid; wait $pid 2>/dev/null; exit "
-                                          "$code");
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-    char *said = read_whole(IN_SCRATCH("taken.err"));
+    int code =
+        shell(TEST_PROGRAM " stall --d-k 3 --seed 0 --steps 1000000 --quiet --output " SCRATCH
+                           "taken.csv & pid=$!; sleep 0.3; " TEST_PROGRAM " " SMALL
+                           "--output " SCRATCH "taken.csv 2>" SCRATCH "taken.err; code=$?; "
+                           "kill -9 $pid; wait $pid 2>/dev/null; exit $code");
+    ck_assert_int_eq(code, 1);
+    char *said = read_whole(SCRATCH "taken.err");
     assert_one_line(said, "another run is writing");
     free(said);
 }
 END_TEST
 
 START_TEST(a_symbolic_link_stays_and_its_target_is_written) {
-    (void)system("cd " TEST_SCRATCH_DIR " && rm -f link.csv target.csv && : > target.csv && "
-                 "ln -s target.csv link.csv");
-    run_small("", "", "link");
+    (void)unlink(SCRATCH "link.csv");
+    write_text(SCRATCH "target.csv", "");
+    ck_assert(symlink("target.csv", SCRATCH "link.csv") == 0);
+    run_quietly("", SMALL, "link");
     struct stat info;
-    ck_assert(lstat(IN_SCRATCH("link.csv"), &info) == 0 && S_ISLNK(info.st_mode));
-    char *text = read_whole(IN_SCRATCH("target.csv"));
-    ck_assert(strncmp(text, "seed,d_k,", 9) == 0);
+    ck_assert(lstat(SCRATCH "link.csv", &info) == 0 && S_ISLNK(info.st_mode));
+    char *text = read_whole(SCRATCH "target.csv");
+    assert_starts(text, "seed,d_k,");
     free(text);
 }
 END_TEST
 
 START_TEST(closed_standard_streams_do_not_reach_a_result) {
-    int status =
-        system(TEST_PROGRAM " stall " SMALL "--output " IN_SCRATCH("closed.csv") " >&- 2>&-");
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* the table could not be written */
-    run_small("", "", "open");
-    assert_same_file(IN_SCRATCH("closed.csv"), IN_SCRATCH("open.csv"));
+    /* the table could not be written */
+    ck_assert_int_eq(shell(TEST_PROGRAM " " SMALL "--output " SCRATCH "closed.csv >&- 2>&-"), 1);
+    run_quietly("", SMALL, "open");
+    assert_same_file(SCRATCH "closed.csv", SCRATCH "open.csv");
 }
 END_TEST
 
 START_TEST(resume_refuses_a_partial_file_of_other_settings) {
-    char output[] = IN_SCRATCH("other.csv");
-    (void)interrupt_long_run(output, IN_SCRATCH("other.csv.partial"), SIGINT);
-    const captured *c =
-        run_program("", "stall " SMALL "--resume --output " IN_SCRATCH("other.csv"));
-    ck_assert_int_eq(c->code, 1);
-    assert_one_line(c->err, "is from a run with other settings");
-    ck_assert_int_ge(complete_cells(IN_SCRATCH("other.csv.partial")), 3);
+    (void)interrupt_long_run("other", SIGINT);
+    assert_refused(1, "is from a run with other settings",
+                   SMALL "--resume --output " SCRATCH "other.csv");
+    ck_assert_int_ge(complete_cells(SCRATCH "other.csv.partial"), 3);
 }
 END_TEST
 
 START_TEST(an_interrupted_run_leaves_the_earlier_result_alone) {
-    char output[] = IN_SCRATCH("kept.csv");
-    FILE *earlier = fopen(output, "w");
-    ck_assert(earlier != NULL);
-    (void)fputs("an earlier result", earlier);
-    (void)fclose(earlier);
-    int status = interrupt_long_run(output, IN_SCRATCH("kept.csv.partial"), SIGTERM);
+    write_text(SCRATCH "kept.csv", "an earlier result");
+    int status = interrupt_long_run("kept", SIGTERM);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM);
-    char *now = read_whole(output);
+    char *now = read_whole(SCRATCH "kept.csv");
     ck_assert_str_eq(now, "an earlier result");
     free(now);
 }
@@ -298,15 +249,13 @@ static bool find_run(const char *text, const char *key, double *ratio, char verd
 }
 
 START_TEST(two_widths_of_the_default_run_agree_with_the_committed_results) {
-    const captured *c = run_program(
-        "", "stall --d-k 8,128 --seed 0,1 --every 500 --quiet --output " IN_SCRATCH("subset.csv"));
-    ck_assert_msg(c->code == 0, "%s", c->err);
-    char *got = read_whole(IN_SCRATCH("subset_runs.csv"));
+    run_quietly("", "stall --d-k 8,128 --seed 0,1 --every 500", "subset");
+    char *got = read_whole(SCRATCH "subset_runs.csv");
     char *expected = read_whole("experiments/expected/stall_runs.csv");
     static const char *const RUNS[] = {"0,8,none,1",   "1,8,none,1",   "0,8,sqrt,1",
                                        "1,8,sqrt,1",   "0,128,none,1", "1,128,none,1",
                                        "0,128,sqrt,1", "1,128,sqrt,1"};
-    for (size_t i = 0; i < sizeof RUNS / sizeof *RUNS; i++) {
+    for (size_t i = 0; i < LENGTH(RUNS); i++) {
         double a, b;
         char verdict_a[16], verdict_b[16];
         ck_assert(find_run(got, RUNS[i], &a, verdict_a));
@@ -325,18 +274,16 @@ END_TEST
 
 START_TEST(no_stall_is_said_as_plainly) {
     const captured *c =
-        run_program("", "stall --d-k 8 --seed 0 --every 500 --output " IN_SCRATCH("plain.csv"));
-    ck_assert_int_eq(c->code, 0);
-    ck_assert_msg(strstr(c->out, "No stall within 500 steps at lr 1: scale none: d_k 8 trained. "
-                                 "scale sqrt: d_k 8 trained") != NULL,
-                  "%s", c->out);
+        run_well("stall --d-k 8 --seed 0 --every 500 --output " SCRATCH "plain.csv");
+    assert_says(c->out, "No stall within 500 steps at lr 1: scale none: d_k 8 trained. "
+                        "scale sqrt: d_k 8 trained");
 }
 END_TEST
 
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
 START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
-    static const char *const CASES[][2] = {
+    static const refusal CASES[] = {
         {"", "expected a subcommand"},
         {"stal", "did you mean stall?"},
         {"frobnicate", "unknown subcommand 'frobnicate'"},
@@ -385,39 +332,24 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         {"stall --resume --output -", "only a regular file can be resumed"},
         {"stall --batch 65536 --tokens 65536", "one cell at the largest d_k needs"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const captured *c = run_program("", CASES[i][0]);
-        ck_assert_msg(c->code == 2, "'%s': exit %d", CASES[i][0], c->code);
-        ck_assert_msg(strncmp(c->err, "sqrtdk: ", 8) == 0, "'%s': %s", CASES[i][0], c->err);
-        assert_one_line(c->err, CASES[i][1]);
-        ck_assert_str_eq(c->out, "");
-    }
+    assert_refusals(2, "", CASES, LENGTH(CASES));
 }
 END_TEST
 
 START_TEST(what_cannot_be_written_is_exit_1_with_the_systems_reason) {
-    (void)system("rm -rf " IN_SCRATCH("afile") "; : > " IN_SCRATCH("afile"));
-    static const char *const CASES[][2] = {
-        {IN_SCRATCH("afile") "/x.csv", "Not a directory"},
+    static const refusal CASES[] = {
+        {SCRATCH "afile/x.csv", "Not a directory"},
         {TEST_SCRATCH_DIR, "it is a folder"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char arguments[512];
-        (void)snprintf(arguments, sizeof arguments, "stall " SMALL "--output %s", CASES[i][0]);
-        const captured *c = run_program("", arguments);
-        ck_assert_int_eq(c->code, 1);
-        assert_one_line(c->err, CASES[i][1]);
-    }
+    write_text(SCRATCH "afile", "");
+    assert_refusals(1, SMALL "--output", CASES, LENGTH(CASES));
 }
 END_TEST
 
 START_TEST(a_full_disk_is_exit_1_with_the_systems_reason) {
     if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
-    const captured *c = run_program("", "stall " SMALL "--output /dev/full");
-    ck_assert_int_eq(c->code, 1);
-    assert_one_line(c->err, strerror(ENOSPC));
-    int status = system(TEST_PROGRAM " stall " SMALL "--output - --quiet >/dev/full 2>/dev/null");
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_refused(1, strerror(ENOSPC), SMALL "--output /dev/full");
+    ck_assert_int_eq(shell(TEST_PROGRAM " " SMALL "--output - --quiet >/dev/full 2>/dev/null"), 1);
 }
 END_TEST
 
@@ -425,15 +357,11 @@ START_TEST(help_lists_every_option_with_its_default) {
     static const char *const PARTS[] = {
         "--d-k LIST",    "(default: 8,16,32,64,128,256,512)", "--lr-unit NAME", "--init-gain G",
         "--output FILE", "(default: results/stall.csv)",      "--resume",       "--help"};
-    const captured *c = run_program("", "help stall");
-    ck_assert_int_eq(c->code, 0);
-    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
-        ck_assert_msg(strstr(c->out, PARTS[i]) != NULL, "%s", PARTS[i]);
-    ck_assert_int_eq(run_program("", "stall --help")->code, 0);
-    ck_assert_int_eq(run_program("", "--help")->code, 0);
-    c = run_program("", "--version");
-    ck_assert_int_eq(c->code, 0);
-    ck_assert(strncmp(c->out, "sqrtdk ", 7) == 0);
+    const captured *c = run_well("help stall");
+    for (int i = 0; i < LENGTH(PARTS); i++) assert_says(c->out, PARTS[i]);
+    (void)run_well("stall --help");
+    (void)run_well("--help");
+    assert_starts(run_well("--version")->out, "sqrtdk ");
 }
 END_TEST
 
@@ -458,5 +386,5 @@ Suite *program_suite(void) {
                             what_cannot_be_written_is_exit_1_with_the_systems_reason,
                             a_full_disk_is_exit_1_with_the_systems_reason,
                             help_lists_every_option_with_its_default};
-    return suite_of("program", tests, sizeof tests / sizeof *tests, 300);
+    return suite_of("program", tests, LENGTH(tests), 300);
 }

@@ -30,7 +30,7 @@ typedef struct attention_case {
 
 static const char *cases_folder(void) {
     const char *folder = getenv("SQRTDK_CASES");
-    return folder && folder[0] ? folder : TEST_GOLDEN_DIR "/attention_cases";
+    return folder && folder[0] ? folder : GOLDEN "attention_cases";
 }
 
 static void read_tensor(FILE *from, case_tensor *t) {
@@ -196,5 +196,5 @@ END_TEST
 
 Suite *reference_suite(void) {
     const TTest *tests[] = {all_reference_cases_hold};
-    return suite_of("reference", tests, sizeof tests / sizeof *tests, 300);
+    return suite_of("reference", tests, LENGTH(tests), 300);
 }

@@ -123,5 +123,5 @@ Suite *rng_suite(void) {
                             only_the_low_32_bits_of_a_seed_count,
                             float32_normals_from_16_up_are_refused_and_draw_nothing,
                             seeding_forgets_the_cached_normal};
-    return suite_of("rng", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("rng", tests, LENGTH(tests), 60);
 }

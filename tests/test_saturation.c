@@ -5,23 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+#include "common/scale_option.h"
 #include "saturation/draw.h"
 #include "saturation/exact.h"
 #include "saturation/report.h"
 #include "suites.h"
 #include "support.h"
 
-#define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
-
-enum { RULES_MOST = 8 };
-
-/* A finished sweep; the lists live as long as the test. */
-static saturation finished(saturation_config config, const char *const *rules) {
-    static const tt_scale_rule *in_use[RULES_MOST];
+/* A finished sweep over lists written as on the command line. Without rules the first holds sigmas.
+ * The next sweep takes its lists' memory, but not its cells'. */
+static saturation finished(const char *d_k, const char *keys, const char *rules,
+                           saturation_config config) {
+    static int64_t d_k_list[LIST_MOST], keys_list[LIST_MOST];
+    static double sigma_list[LIST_MOST];
+    static scale_list scale;
     saturation s;
     progress p;
-    for (int k = 0; k < config.scale_count; k++) in_use[k] = tt_scale_find(rules[k]);
-    config.scale = in_use;
+    config.keys = keys_list;
+    ck_assert(options_int_list("keys", keys, 2, 4096, keys_list, &config.keys_count));
+    if (rules) {
+        config.d_k = d_k_list;
+        ck_assert(options_int_list("d-k", d_k, 1, 65536, d_k_list, &config.d_k_count));
+        ck_assert(scale_option_list(rules, &scale));
+        config.scale = scale.rule;
+        config.scale_count = scale.count;
+    } else {
+        config.sigma = sigma_list;
+        ck_assert(options_positive_list("sigma", d_k, sigma_list, &config.sigma_count));
+    }
     if (config.threads == 0) config.threads = 2;
     ck_assert(saturation_new(&s, &config));
     progress_start(&p, s.count, saturation_work(&s), true);
@@ -30,6 +42,10 @@ static saturation finished(saturation_config config, const char *const *rules) {
     saturation_exact(&s);
     return s;
 }
+
+/* Means that are known exactly and compared: logit_std, entropy, max_weight, participation, and the
+ * squares of the Jacobian's norm and of the row's gradient. */
+enum { EXACT = 6 };
 
 /* Every comparison of the sweep within 4.5 standard errors: of 300 independent ones a larger one
  * comes up once in 500 sweeps, and the seed is fixed. */
@@ -43,45 +59,23 @@ static void assert_on_theory(const saturation *s, int comparisons_expected) {
 /* ---- Against theory -------------------------------------------------------------------------- */
 
 START_TEST(random_rows_fall_on_the_exact_means_under_every_constant_factor) {
-    static const int64_t D_K[] = {1, 6, 30}, KEYS[] = {2, 5, 16};
-    static const char *const RULES[] = {"none", "sqrt", "linear", "log", "t5"};
-    saturation s = finished((saturation_config){.d_k = D_K,
-                                                .d_k_count = 3,
-                                                .keys = KEYS,
-                                                .keys_count = 3,
-                                                .scale_count = 5,
-                                                .rows = 2000},
-                            RULES);
-    assert_on_theory(&s, 3 * 3 * 5 * 6);
+    saturation s =
+        finished("1,6,30", "2,5,16", "none,sqrt,linear,log,t5", (saturation_config){.rows = 2000});
+    assert_on_theory(&s, 3 * 3 * 5 * EXACT);
     saturation_free(&s);
 }
 END_TEST
 
 START_TEST(iid_logits_fall_on_the_exact_means) {
-    static const double SIGMA[] = {0.3, 1, 3, 20};
-    static const int64_t KEYS[] = {2, 9, 64};
-    saturation s = finished((saturation_config){.sigma = SIGMA,
-                                                .sigma_count = 4,
-                                                .keys = KEYS,
-                                                .keys_count = 3,
-                                                .rows = 8000,
-                                                .seed = 1},
-                            NULL);
-    assert_on_theory(&s, 4 * 3 * 6);
+    saturation s =
+        finished("0.3,1,3,20", "2,9,64", NULL, (saturation_config){.rows = 8000, .seed = 1});
+    assert_on_theory(&s, 4 * 3 * EXACT);
     saturation_free(&s);
 }
 END_TEST
 
 START_TEST(rules_that_divide_by_norms_have_no_exact_value) {
-    static const int64_t D_K[] = {4}, KEYS[] = {5};
-    static const char *const RULES[] = {"keys", "cosine", "rms"};
-    saturation s = finished((saturation_config){.d_k = D_K,
-                                                .d_k_count = 1,
-                                                .keys = KEYS,
-                                                .keys_count = 1,
-                                                .scale_count = 3,
-                                                .rows = 50},
-                            RULES);
+    saturation s = finished("4", "5", "keys,cosine,rms", (saturation_config){.rows = 50});
     assert_on_theory(&s, 0);
     saturation_free(&s);
 }
@@ -119,15 +113,8 @@ static const saturation_cell *cell_named(const saturation *s, long d_k, const ch
 /* 1,000 matrices here; scripts/compare_published takes 40,000. 4 standard deviations: 48 values, so
  * by chance one run in 330 would fail, and the seed is fixed. */
 START_TEST(rows_of_ten_keys_agree_with_the_published_table) {
-    static const int64_t D_K[] = {8, 16, 32, 64, 128, 256}, KEYS[] = {10};
-    static const char *const RULES[] = {"none", "sqrt"};
-    saturation s = finished((saturation_config){.d_k = D_K,
-                                                .d_k_count = 6,
-                                                .keys = KEYS,
-                                                .keys_count = 1,
-                                                .scale_count = 2,
-                                                .rows = 10000},
-                            RULES);
+    saturation s =
+        finished("8,16,32,64,128,256", "10", "none,sqrt", (saturation_config){.rows = 10000});
     FILE *table = open_golden("saturation_t10.csv");
     char line[256], scale[16], metric[16];
     long d_k;
@@ -155,25 +142,14 @@ END_TEST
 /* ---- How rows are drawn and summarised ------------------------------------------------------- */
 
 START_TEST(a_cell_does_not_depend_on_threads_nor_on_the_other_cells) {
-    static const int64_t D_K[] = {3, 5}, KEYS[] = {4, 700};
-    static const char *const RULES[] = {"cosine", "none"};
-    saturation_config all = {.d_k = D_K,
-                             .d_k_count = 2,
-                             .keys = KEYS,
-                             .keys_count = 2,
-                             .scale_count = 2,
-                             .rows = 1500,
-                             .seed = 7,
-                             .threads = 1};
-    saturation_config alone = all;
-    alone.d_k = &D_K[1];
-    alone.keys = &KEYS[0];
-    alone.d_k_count = alone.keys_count = alone.scale_count = 1;
-    alone.threads = 5;
-    saturation a = finished(all, RULES), b = finished(alone, &RULES[1]);
-    ck_assert(memcmp(saturation_at(&a, 1, 0, 1)->of, b.cells[0].of, sizeof b.cells[0].of) == 0);
-    saturation_free(&a);
-    saturation_free(&b);
+    saturation_config config = {.rows = 1500, .seed = 7, .threads = 1};
+    saturation all = finished("3,5", "4,700", "cosine,none", config);
+    config.threads = 5;
+    saturation alone = finished("5", "4", "none", config);
+    const saturation_summary *a = saturation_at(&all, 1, 0, 1)->of, *b = alone.cells[0].of;
+    ck_assert(memcmp(a, b, SAT_METRICS * sizeof *a) == 0);
+    saturation_free(&all);
+    saturation_free(&alone);
 }
 END_TEST
 
@@ -188,13 +164,8 @@ END_TEST
 /* With two matrices of means a and b the error of (a + b) / 2 is |a - b| / 2, so it is how far a,
  * known from a run of the first matrix alone, lies from the mean. A single matrix has no error. */
 START_TEST(a_matrix_is_one_cluster_of_the_standard_error) {
-    static const int64_t D_K[] = {4}, KEYS[] = {5};
-    static const char *const RULES[] = {"none"};
-    saturation_config config = {
-        .d_k = D_K, .d_k_count = 1, .keys = KEYS, .keys_count = 1, .scale_count = 1, .rows = 5};
-    saturation one = finished(config, RULES);
-    config.rows = 10;
-    saturation two = finished(config, RULES);
+    saturation one = finished("4", "5", "none", (saturation_config){.rows = 5});
+    saturation two = finished("4", "5", "none", (saturation_config){.rows = 10});
     for (int m = 0; m < SAT_METRICS; m++) {
         const saturation_summary *a = &one.cells[0].of[m], *both = &two.cells[0].of[m];
         ck_assert(isnan(a->standard_error));
@@ -207,15 +178,8 @@ START_TEST(a_matrix_is_one_cluster_of_the_standard_error) {
 END_TEST
 
 START_TEST(t5_has_the_logits_of_sqrt_and_sqrt_d_k_times_its_query_gradient) {
-    static const int64_t D_K[] = {64}, KEYS[] = {6}; /* gain 1/8: no rounding */
-    static const char *const RULES[] = {"sqrt", "t5"};
-    saturation s = finished((saturation_config){.d_k = D_K,
-                                                .d_k_count = 1,
-                                                .keys = KEYS,
-                                                .keys_count = 1,
-                                                .scale_count = 2,
-                                                .rows = 60},
-                            RULES);
+    /* gain 1/8: no rounding */
+    saturation s = finished("64", "6", "sqrt,t5", (saturation_config){.rows = 60});
     const saturation_summary *a = s.cells[0].of, *b = s.cells[1].of;
     ck_assert(a[SAT_ENTROPY].mean == b[SAT_ENTROPY].mean);
     ck_assert(a[SAT_ROW_GRAD].median == b[SAT_ROW_GRAD].median);
@@ -228,41 +192,26 @@ END_TEST
 
 #define SMALL "saturation --d-k 2,3 --keys 3,4 --scale none,keys,0.125 --rows 300 "
 
-static void run_small(const char *environment, const char *extra, const char *name) {
-    char arguments[512];
-    (void)snprintf(arguments, sizeof arguments, SMALL "%s --quiet --output %s/%s.csv", extra,
-                   TEST_SCRATCH_DIR, name);
-    const captured *c = run_program(environment, arguments);
-    ck_assert_msg(c->code == 0, "exit %d: %s", c->code, c->err);
-    ck_assert_str_eq(c->out, "");
-    ck_assert_str_eq(c->err, "");
-}
-
-static void assert_same_results(const char *a, const char *b) {
+static void assert_same_run(const char *a, const char *b) {
     static const char *const ENDINGS[] = {".csv", "_theory.csv", ".meta"};
-    char first[256], second[256];
-    for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++) {
-        (void)snprintf(first, sizeof first, "%s/%s%s", TEST_SCRATCH_DIR, a, ENDINGS[i]);
-        (void)snprintf(second, sizeof second, "%s/%s%s", TEST_SCRATCH_DIR, b, ENDINGS[i]);
-        assert_same_file(first, second);
-    }
+    assert_same_results(a, b, ENDINGS, LENGTH(ENDINGS));
 }
 
 START_TEST(same_bytes_for_any_threads_and_locale) {
-    run_small("LC_ALL=C", "--threads 1", "sat1");
-    run_small("LC_ALL=C", "--threads 3", "sat3");
-    run_small("LC_ALL=comma LOCPATH=" TEST_LOCALES, "", "sat_comma");
-    assert_same_results("sat1", "sat3");
-    assert_same_results("sat1", "sat_comma");
+    run_quietly("LC_ALL=C", SMALL "--threads 1", "sat1");
+    run_quietly("LC_ALL=C", SMALL "--threads 3", "sat3");
+    run_quietly(COMMA_LOCALE, SMALL, "sat_comma");
+    assert_same_run("sat1", "sat3");
+    assert_same_run("sat1", "sat_comma");
 }
 END_TEST
 
 /* What the figures and other people's scripts read: columns, order, and which fields are empty. */
 START_TEST(the_file_is_long_and_nested_as_documented) {
-    run_small("", "", "sat_long");
-    char *text = read_whole(IN_SCRATCH("sat_long.csv"));
+    run_quietly("", SMALL, "sat_long");
+    char *text = read_whole(SCRATCH "sat_long.csv");
     static const char HEADER[] = "d_k,keys,scale,metric,statistic,value,standard_error,theory,z\n";
-    ck_assert_msg(strncmp(text, HEADER, strlen(HEADER)) == 0, "%.80s", text);
+    assert_starts(text, HEADER);
     const char *at = text + strlen(HEADER);
     static const char *const D_K[] = {"2", "3"}, *const KEYS[] = {"3", "4"},
                              *const SCALE[] = {"none", "keys", "0.125"},
@@ -272,7 +221,7 @@ START_TEST(the_file_is_long_and_nested_as_documented) {
         char key[96];
         (void)snprintf(key, sizeof key, "%s,%s,%s,%s,%s,", D_K[cell / 6], KEYS[cell / 3 % 2],
                        SCALE[cell % 3], SATURATION_NAMES[metric], STATISTIC[i % 4]);
-        ck_assert_msg(strncmp(at, key, strlen(key)) == 0, "row %d: %s, not %.60s", i, key, at);
+        assert_starts(at, key);
         const char *end = strchr(at, '\n');
         const bool quantile = i % 4 != 0;
         ck_assert_msg((strncmp(end - 3, ",,,", 3) == 0) == quantile, "%.90s", at);
@@ -284,44 +233,36 @@ START_TEST(the_file_is_long_and_nested_as_documented) {
 END_TEST
 
 START_TEST(sigma_takes_the_place_of_d_k_and_scale) {
-    const captured *c = run_program("", "saturation --sigma 0.5,8 --keys 4 --rows 80 --output -");
-    ck_assert_int_eq(c->code, 0);
-    static const char HEADER[] = "sigma,keys,metric,statistic,value,standard_error,theory,z\n"
-                                 "0.5,4,logit_std,mean,";
-    ck_assert_msg(strncmp(c->out, HEADER, strlen(HEADER)) == 0, "%.100s", c->out);
-    ck_assert(strstr(c->out, "\n8,4,row_grad_squared,p90,") != NULL);
+    const captured *c = run_well("saturation --sigma 0.5,8 --keys 4 --rows 80 --output -");
+    assert_starts(c->out, "sigma,keys,metric,statistic,value,standard_error,theory,z\n"
+                          "0.5,4,logit_std,mean,");
+    assert_says(c->out, "\n8,4,row_grad_squared,p90,");
     ck_assert(strstr(c->out, "dq_norm") == NULL);
-    ck_assert(strstr(c->err, "freezes at sigma* = sqrt(2 ln n) = 1.67") != NULL);
+    assert_says(c->err, "freezes at sigma* = sqrt(2 ln n) = 1.67");
 }
 END_TEST
 
 START_TEST(with_sigma_the_settings_name_no_d_k_and_no_scale) {
-    const captured *c = run_program(
-        "", "saturation --sigma 2 --keys 3 --rows 9 --quiet --output " IN_SCRATCH("sat_sigma.csv"));
-    ck_assert_int_eq(c->code, 0);
-    char *meta = read_whole(IN_SCRATCH("sat_sigma.meta"));
-    ck_assert_msg(strstr(meta, "d-k = \nsigma = 2\nkeys = 3\nscale = \nrows = 9\nseed = 0\n") !=
-                      NULL,
-                  "%s", meta);
+    run_quietly("", "saturation --sigma 2 --keys 3 --rows 9", "sat_sigma");
+    char *meta = read_whole(SCRATCH "sat_sigma.meta");
+    assert_says(meta, "d-k = \nsigma = 2\nkeys = 3\nscale = \nrows = 9\nseed = 0\n");
     free(meta);
 }
 END_TEST
 
 START_TEST(the_words_name_the_freezing_line_and_how_mean_and_median_part) {
     const captured *c =
-        run_program("", "saturation --d-k 4,8,512 --rows 3200 --output " IN_SCRATCH("words.csv"));
-    ck_assert_int_eq(c->code, 0);
-    ck_assert(strstr(c->out, "Measured against exact: 36 comparisons, the largest |z| is") != NULL);
-    ck_assert(strstr(c->out, "the softmax freezes at d_k* = 2 ln n = 5.55. At d_k 4") != NULL);
-    ck_assert(strstr(c->out, "16 keys, d_k 8 to 512, scale none: the Jacobian's norm, mean over "
-                             "rows, fell") != NULL);
-    ck_assert(strstr(c->out, "scale sqrt: the Jacobian's norm, mean over rows, hardly changed") !=
-              NULL);
+        run_well("saturation --d-k 4,8,512 --rows 3200 --output " SCRATCH "words.csv");
+    assert_says(c->out, "Measured against exact: 36 comparisons, the largest |z| is");
+    assert_says(c->out, "the softmax freezes at d_k* = 2 ln n = 5.55. At d_k 4");
+    assert_says(c->out, "16 keys, d_k 8 to 512, scale none: the Jacobian's norm, mean over "
+                        "rows, fell");
+    assert_says(c->out, "scale sqrt: the Jacobian's norm, mean over rows, hardly changed");
 }
 END_TEST
 
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
-    static const char *const CASES[][2] = {
+    static const refusal CASES[] = {
         {"--d-k 0", "--d-k '0': expected whole numbers from 1 to 65536"},
         {"--keys 1", "--keys '1': expected whole numbers from 2 to 4096"},
         {"--keys 4097", "--keys '4097': expected whole numbers from 2 to 4096"},
@@ -339,23 +280,13 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--rwos 5", "did you mean --rows?"},
         {"--rows 1000000000", "the rows of the largest cell need"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char arguments[256];
-        (void)snprintf(arguments, sizeof arguments, "saturation %s", CASES[i][0]);
-        const captured *c = run_program("", arguments);
-        ck_assert_msg(c->code == 2, "'%s': exit %d", CASES[i][0], c->code);
-        ck_assert_msg(strstr(c->err, CASES[i][1]) != NULL, "%s", c->err);
-        ck_assert_msg(strchr(c->err, '\n') == c->err + strlen(c->err) - 1, "%s", c->err);
-        ck_assert_str_eq(c->out, "");
-    }
+    assert_refusals(2, "saturation", CASES, LENGTH(CASES));
 }
 END_TEST
 
 START_TEST(logits_beyond_the_doubles_are_exit_1) {
-    const captured *c = run_program("", "saturation --d-k 64 --scale 1e308 --rows 16 --output -");
-    ck_assert_int_eq(c->code, 1);
-    ck_assert(strstr(c->err, "logits that are not finite") != NULL);
-    ck_assert_str_eq(c->out, "");
+    assert_refused(1, "logits that are not finite",
+                   "saturation --d-k 64 --scale 1e308 --rows 16 --output -");
 }
 END_TEST
 
@@ -377,5 +308,5 @@ Suite *saturation_suite(void) {
                             the_words_name_the_freezing_line_and_how_mean_and_median_part,
                             wrong_usage_is_one_line_and_exit_2,
                             logits_beyond_the_doubles_are_exit_1};
-    return suite_of("saturation", tests, sizeof tests / sizeof *tests, 120);
+    return suite_of("saturation", tests, LENGTH(tests), 120);
 }

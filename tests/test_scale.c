@@ -218,5 +218,5 @@ Suite *scale_suite(void) {
                             t5_starts_the_queries_smaller_and_no_other_rule_does,
                             the_square_of_a_constant_factor_times_d_k_is_in_closed_form,
                             an_unknown_name_is_no_rule};
-    return suite_of("scale", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("scale", tests, LENGTH(tests), 60);
 }

@@ -222,5 +222,5 @@ Suite *softmax_suite(void) {
                             exact_zeros_and_ones_among_the_weights_give_finite_statistics,
                             nan_among_the_weights_makes_the_statistics_nan,
                             row_without_a_key_is_all_zero};
-    return suite_of("softmax", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("softmax", tests, LENGTH(tests), 60);
 }

@@ -71,10 +71,6 @@ static char *findings_of(const sweep *s) {
     return text;
 }
 
-static void assert_says(const char *text, const char *part) {
-    ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
-}
-
 START_TEST(all_trained_is_said_to_be_no_stall) {
     sweep s = made_up_sweep();
     char *text = findings_of(&s);
@@ -175,5 +171,5 @@ Suite *stall_suite(void) {
                             a_group_has_the_verdict_of_its_median_and_counts_each,
                             a_run_that_left_no_row_is_survived_by_every_report,
                             kappa_is_the_step_in_logits};
-    return suite_of("stall", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("stall", tests, LENGTH(tests), 60);
 }

@@ -61,5 +61,5 @@ Suite *stats_suite(void) {
                             quantiles_are_numpys,
                             quantiles_of_infinities_are_infinite_not_nan,
                             deviation_divides_by_n};
-    return suite_of("stats", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("stats", tests, LENGTH(tests), 60);
 }

@@ -331,5 +331,5 @@ Suite *tape_suite(void) {
                             a_custom_operation_has_gradients,
                             a_custom_operation_with_too_many_inputs_is_refused,
                             tensor_sizes_are_checked_for_overflow};
-    return suite_of("tape", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("tape", tests, LENGTH(tests), 60);
 }

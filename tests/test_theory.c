@@ -3,15 +3,13 @@
  * program, against closed forms, against their own limits, and against halved steps. */
 #include "saturation/theory.h"
 
-#include "suites.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef TEST_GOLDEN_DIR
-#define TEST_GOLDEN_DIR "tests/golden"
-#endif
+#include "suites.h"
+#include "support.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -69,8 +67,8 @@ static double number(const struct table *t, int row, const char *name) {
 static struct table theory, limits;
 
 static void read_golden(void) {
-    read_table(TEST_GOLDEN_DIR "/softmax_theory.csv", 50, &theory);
-    read_table(TEST_GOLDEN_DIR "/softmax_limits.csv", 45, &limits);
+    read_table(GOLDEN "softmax_theory.csv", 50, &theory);
+    read_table(GOLDEN "softmax_limits.csv", 45, &limits);
 }
 
 /* ---- comparing ---- */

@@ -14,15 +14,6 @@
 #include "support.h"
 #include "trace/lessons.h"
 
-#define IN_SCRATCH(name) TEST_SCRATCH_DIR "/" name
-
-static void write_text(const char *path, const char *text) {
-    FILE *to = fopen(path, "w");
-    ck_assert_msg(to != NULL, "cannot write %s", path);
-    (void)fputs(text, to);
-    ck_assert(fclose(to) == 0);
-}
-
 /* ---- The lessons ----------------------------------------------------------------------------- */
 
 static void next_word(const char **at, char word[64]) {
@@ -50,26 +41,23 @@ static void assert_same_words(const char *got, const char *expected) {
 }
 
 static void assert_prints(const char *arguments, const char *golden) {
-    char path[256];
-    (void)snprintf(path, sizeof path, "%s/trace/%s", TEST_GOLDEN_DIR, golden);
-    const captured *c = run_program("", arguments);
-    ck_assert_msg(c->code == 0, "%s", c->err);
+    const captured *c = run_well("%s", arguments);
     ck_assert_str_eq(c->err, "");
-    char *expected = read_whole(path);
+    char *expected = read_whole(golden);
     if (strcmp(c->out, expected) != 0) assert_same_words(c->out, expected);
     free(expected);
 }
 
 START_TEST(every_lesson_prints_its_golden_text) {
-    assert_prints("trace --lesson soft-lookup --backward", "soft-lookup.txt");
-    assert_prints("trace --lesson five-tokens --backward", "five-tokens.txt");
-    assert_prints("trace --lesson batch --backward", "batch.txt");
-    assert_prints("trace --lesson one-hot --backward", "one-hot.txt");
+    assert_prints("trace --lesson soft-lookup --backward", GOLDEN "trace/soft-lookup.txt");
+    assert_prints("trace --lesson five-tokens --backward", GOLDEN "trace/five-tokens.txt");
+    assert_prints("trace --lesson batch --backward", GOLDEN "trace/batch.txt");
+    assert_prints("trace --lesson one-hot --backward", GOLDEN "trace/one-hot.txt");
 }
 END_TEST
 
 START_TEST(markdown_is_headings_and_tables) {
-    assert_prints("trace --format markdown", "soft-lookup.md");
+    assert_prints("trace --format markdown", GOLDEN "trace/soft-lookup.md");
 }
 END_TEST
 
@@ -121,8 +109,7 @@ static void assert_block(const char *out, const char *heading, const char *title
 }
 
 START_TEST(five_tokens_prints_the_reference_numbers) {
-    const captured *c = run_program("", "trace --lesson five-tokens --digits 14");
-    ck_assert_int_eq(c->code, 0);
+    const captured *c = run_well("trace --lesson five-tokens --digits 14");
     assert_block(c->out, "1. ", "Q [5,3]", "Q", 15);
     assert_block(c->out, "1. ", "K [5,3]", "K", 15);
     assert_block(c->out, "1. ", "V [5,3]", "V", 15);
@@ -136,19 +123,21 @@ END_TEST
 /* ---- Own input ------------------------------------------------------------------------------- */
 
 static void write_soft_lookup(void) {
-    write_text(IN_SCRATCH("sq.csv"), "1,0\n");
-    write_text(IN_SCRATCH("sk.csv"), "1,0\n0,1\n");
-    write_text(IN_SCRATCH("sv.csv"), "10,0\n0,20\n");
+    write_text(SCRATCH "sq.csv", "1,0\n");
+    write_text(SCRATCH "sk.csv", "1,0\n0,1\n");
+    write_text(SCRATCH "sv.csv", "10,0\n0,20\n");
 }
 
 #define SOFT_FILES                                                                                 \
-    "--q " IN_SCRATCH("sq.csv") " --k " IN_SCRATCH("sk.csv") " --v " IN_SCRATCH("sv.csv") " "
+    "--q " SCRATCH "sq.csv"                                                                        \
+    " --k " SCRATCH "sk.csv"                                                                       \
+    " --v " SCRATCH "sv.csv"                                                                       \
+    " "
 
 START_TEST(own_files_are_traced_as_a_lesson_is) {
     write_soft_lookup();
-    char *expected = read_whole(TEST_GOLDEN_DIR "/trace/soft-lookup.txt");
-    const captured *c = run_program("", "trace " SOFT_FILES "--backward");
-    ck_assert_msg(c->code == 0, "%s", c->err);
+    char *expected = read_whole(GOLDEN "trace/soft-lookup.txt");
+    const captured *c = run_well("trace " SOFT_FILES "--backward");
     const char *got = strstr(c->out, "1. "), *from = strstr(expected, "1. ");
     ck_assert(got && from);
     assert_same_words(got, from);
@@ -158,45 +147,42 @@ END_TEST
 
 START_TEST(a_gradient_of_the_output_is_read_and_implies_backward) {
     write_soft_lookup();
-    write_text(IN_SCRATCH("sdo.csv"), "2,0\n");
-    const captured *c = run_program("", "trace " SOFT_FILES "--do " IN_SCRATCH("sdo.csv"));
-    ck_assert_msg(c->code == 0, "%s", c->err);
+    write_text(SCRATCH "sdo.csv", "2,0\n");
+    const captured *c = run_well("trace " SOFT_FILES "--do " SCRATCH "sdo.csv");
     /* dP = dO V^T = (20, 0) */
-    ck_assert(strstr(c->out, "dP [1,2]\n  20.0000   0.0000\n") != NULL);
+    assert_says(c->out, "dP [1,2]\n  20.0000   0.0000\n");
 }
 END_TEST
 
 START_TEST(masked_entries_are_dashes_and_the_corner_is_named) {
     write_soft_lookup();
-    const captured *c = run_program("", "trace " SOFT_FILES "--mask causal-top-left");
-    ck_assert_msg(c->code == 0, "%s", c->err);
-    ck_assert(strstr(c->out, "S = Q K^T [1,2]\n  1.0000       -\n") != NULL);
-    c = run_program("", "trace " SOFT_FILES "--mask causal-bottom-right");
-    ck_assert(strstr(c->out, "S = Q K^T [1,2]\n  1.0000  0.0000\n") != NULL);
+    const captured *c = run_well("trace " SOFT_FILES "--mask causal-top-left");
+    assert_says(c->out, "S = Q K^T [1,2]\n  1.0000       -\n");
+    c = run_well("trace " SOFT_FILES "--mask causal-bottom-right");
+    assert_says(c->out, "S = Q K^T [1,2]\n  1.0000  0.0000\n");
 }
 END_TEST
 
 START_TEST(a_rule_that_divides_by_norms_says_so) {
     write_soft_lookup();
-    const captured *c = run_program("", "trace " SOFT_FILES "--scale cosine --backward");
-    ck_assert_msg(c->code == 0, "%s", c->err);
-    ck_assert(strstr(c->out, "10. The rule divides by norms") != NULL);
+    const captured *c = run_well("trace " SOFT_FILES "--scale cosine --backward");
+    assert_says(c->out, "10. The rule divides by norms");
     ck_assert(strstr(c->out, "dS = dZ times") == NULL);
 }
 END_TEST
 
-#define REAL(which) TEST_GOLDEN_DIR "/real/layer0_" which ".npy"
+#define REAL(which) GOLDEN "real/layer0_" which ".npy"
 #define REAL_FILES "--q " REAL("q") " --k " REAL("k") " --v " REAL("v") " --causal "
 
 START_TEST(no_line_is_wider_than_100_columns) {
     static const char *const DIGITS[] = {"1", "4", "17"};
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < LENGTH(DIGITS); d++) {
         char command[512];
         (void)snprintf(command, sizeof command,
                        "%s trace " REAL_FILES "--backward --digits %s | awk "
                        "'length($0) > 100 || / $/ { exit 1 }'",
                        TEST_PROGRAM, DIGITS[d]);
-        ck_assert_msg(system(command) == 0, "--digits %s", DIGITS[d]);
+        ck_assert_msg(shell(command) == 0, "--digits %s", DIGITS[d]);
     }
 }
 END_TEST
@@ -205,7 +191,7 @@ START_TEST(the_locale_changes_nothing) {
     const captured *c = run_program("LC_ALL=C", "trace --lesson five-tokens");
     char *point = strdup(c->out);
     ck_assert(point != NULL);
-    c = run_program("LC_ALL=comma LOCPATH=" TEST_LOCALES, "trace --lesson five-tokens");
+    c = run_program(COMMA_LOCALE, "trace --lesson five-tokens");
     ck_assert_str_eq(c->out, point);
     free(point);
 }
@@ -289,8 +275,15 @@ END_TEST
 
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
+/* Refused where the sizes or numbers are known, below what is printed by then. */
+static void assert_stops(int code, const char *message, const char *arguments) {
+    const captured *c = run_program("", "trace %s", arguments);
+    ck_assert_int_eq(c->code, code);
+    assert_one_line(c->err, message);
+}
+
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
-    static const char *const CASES[][2] = {
+    static const refusal CASES[] = {
         {"--lesson two", "--lesson 'two': expected soft-lookup, five-tokens, batch or one-hot"},
         {"--digits 0", "--digits '0': expected a whole number from 1 to 17"},
         {"--digits 18", "--digits '18': expected a whole number from 1 to 17"},
@@ -299,39 +292,31 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--scale sqrt,none", "--scale 'sqrt,none': expected one rule or number"},
         {"--mask causal", "--mask 'causal': expected none, causal-top-left or causal-bottom-right"},
         {"--causal --mask none", "--causal and --mask none: expected one of them"},
-        {"--causal", "--causal with 1 queries and 2 keys: expected --mask causal-top-left"},
-        {"--lesson one-hot --causal", "or --mask causal-bottom-right"},
         {"--q a.npy", "own input: expected --q, --k and --v"},
         {"--lesson batch --q a.npy", "expected a lesson or files"},
         {"--allowed a.npy", "--key-lengths and --allowed: expected with --q, --k and --v"},
         {"--lessons batch", "did you mean --lesson?"},
-        {SOFT_FILES "--causal", "--causal with 1 queries and 2 keys"},
     };
+    assert_refusals(2, "trace", CASES, LENGTH(CASES));
     write_soft_lookup();
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char arguments[512];
-        (void)snprintf(arguments, sizeof arguments, "trace %s", CASES[i][0]);
-        const captured *c = run_program("", arguments);
-        ck_assert_msg(c->code == 2, "'%s': exit %d", arguments, c->code);
-        assert_one_line(c->err, CASES[i][1]);
-    }
+    assert_stops(2, "--causal with 1 queries and 2 keys: expected --mask causal-top-left",
+                 "--causal");
+    assert_stops(2, "or --mask causal-bottom-right", "--lesson one-hot --causal");
+    assert_stops(2, "--causal with 1 queries and 2 keys", SOFT_FILES "--causal");
 }
 END_TEST
 
 START_TEST(a_product_beyond_the_range_of_a_double_is_refused) {
     write_soft_lookup();
-    write_text(IN_SCRATCH("sq.csv"), "1e200,0\n");
-    write_text(IN_SCRATCH("sk.csv"), "1,0\n1e200,1\n");
-    const captured *c = run_program("", "trace " SOFT_FILES);
-    ck_assert_int_eq(c->code, 1);
-    assert_one_line(c->err, "the logit of query 0 and key 1 (with sqrt) is beyond the range");
+    write_text(SCRATCH "sq.csv", "1e200,0\n");
+    write_text(SCRATCH "sk.csv", "1,0\n1e200,1\n");
+    assert_stops(1, "the logit of query 0 and key 1 (with sqrt) is beyond the range", SOFT_FILES);
 }
 END_TEST
 
 START_TEST(a_full_disk_is_said) {
     if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
-    int status = system(TEST_PROGRAM " trace >/dev/full 2>/dev/null");
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    ck_assert_int_eq(shell(TEST_PROGRAM " trace >/dev/full 2>/dev/null"), 1);
 }
 END_TEST
 
@@ -352,5 +337,5 @@ Suite *trace_suite(void) {
                             wrong_usage_is_one_line_and_exit_2,
                             a_product_beyond_the_range_of_a_double_is_refused,
                             a_full_disk_is_said};
-    return suite_of("trace", tests, sizeof tests / sizeof *tests, 60);
+    return suite_of("trace", tests, LENGTH(tests), 60);
 }
