@@ -196,8 +196,7 @@ void assert_one_line(const char *text, const char *part) {
 }
 
 char *read_whole(const char *path) {
-    FILE *from = fopen(path, "rb");
-    ck_assert_msg(from != NULL, "cannot open %s", path);
+    FILE *from = open_file(path);
     ck_assert(fseek(from, 0, SEEK_END) == 0);
     long size = ftell(from);
     ck_assert(size >= 0);
@@ -233,10 +232,56 @@ void assert_same_results(const char *a, const char *b, const char *const *ending
     }
 }
 
-FILE *open_golden(const char *name) {
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/%s", TEST_GOLDEN_DIR, name);
-    FILE *from = fopen(path, "r");
+FILE *open_file(const char *path) {
+    FILE *from = fopen(path, "rb");
     ck_assert_msg(from != NULL, "cannot open %s", path);
     return from;
+}
+
+/* ---- CSV tables ------------------------------------------------------------------------------ */
+
+table table_of(char *text) {
+    table t = {-1, 0, text, NULL};
+    size_t cells = 0;
+    for (const char *at = text; *at; at++) cells += *at == ',' || *at == '\n';
+    t.cell = calloc(cells + 1, sizeof *t.cell);
+    ck_assert(t.cell != NULL);
+    for (char *at = text; *at; t.rows++) {
+        const char **line = &t.cell[(t.rows + 1) * t.columns];
+        int columns = 0;
+        for (char end = ','; end == ','; columns++) {
+            line[columns] = at;
+            at += strcspn(at, ",\n");
+            ck_assert_msg(*at != '\0', "the last line has no end: %s", line[columns]);
+            end = *at;
+            *at++ = '\0';
+        }
+        if (t.rows < 0) t.columns = columns;
+        ck_assert_msg(columns == t.columns, "row %d has %d cells", t.rows, columns);
+    }
+    return t;
+}
+
+table table_read(const char *path) {
+    return table_of(read_whole(path));
+}
+
+void table_free(table *t) {
+    free(t->text);
+    free(t->cell);
+}
+
+const char *table_text(const table *t, int row, const char *column) {
+    int c = 0;
+    while (c < t->columns && strcmp(t->cell[c], column) != 0) c++;
+    ck_assert_msg(c < t->columns, "no column %s", column);
+    return t->cell[(row + 1) * t->columns + c];
+}
+
+double table_number(const table *t, int row, const char *column) {
+    char *end;
+    const char *text = table_text(t, row, column);
+    double x = strtod(text, &end);
+    ck_assert_msg(end != text && *end == '\0', "row %d, %s: '%s'", row, column, text);
+    return x;
 }

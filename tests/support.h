@@ -92,7 +92,25 @@ void assert_same_file(const char *a, const char *b);
 /* The same for each pair of files of two runs, by the runs' names and the files' endings. */
 void assert_same_results(const char *a, const char *b, const char *const *ending, int count);
 
-/* Opens a file of reference data. */
-FILE *open_golden(const char *name);
+/* Opens a file for reading; fails the test if it cannot. */
+FILE *open_file(const char *path);
+
+/* ---- CSV tables ------------------------------------------------------------------------------ */
+
+/* Lines of as many cells each, the first of which names the columns. */
+typedef struct table {
+    int rows, columns;
+    char *text;        /* the file, whose commas and line ends are zeros now */
+    const char **cell; /* row by row, the names first */
+} table;
+
+/* Of a whole text, which the table owns then, or of a file. The caller frees. */
+table table_of(char *text);
+table table_read(const char *path);
+void table_free(table *t);
+
+/* A cell as text or as a number; fails the test without such a column or number. */
+const char *table_text(const table *t, int row, const char *column);
+double table_number(const table *t, int row, const char *column);
 
 #endif

@@ -18,27 +18,24 @@ enum { H = 8, T = 96, D = 8, COUNT = H * T * D };
 
 /* ---- Helpers --------------------------------------------------------------------------------- */
 
-/* The CSV that a command writes; the caller frees. */
+/* The CSV that a command writes, whole and as a table; the caller frees. */
 static char *inspect_csv(const char *command) {
     run_quietly("", command, "inspect");
     return read_whole(SCRATCH "inspect.csv");
 }
 
-/* Column `name` of the row of this layer, batch entry, head and rule. */
-static double number_in(const char *csv, int layer, int batch, int head, const char *rule,
-                        const char *name) {
-    char key[64], line[1024];
-    int column = 0;
-    (void)snprintf(key, sizeof key, ",%d,%d,%s,", batch, head, rule);
-    for (const char *at = csv; at < strstr(csv, name); at++) column += *at == ',';
-    for (const char *at = csv; *at; at = strchr(at, '\n') + 1) {
-        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-        if (atoi(line) != layer || !strstr(line, key)) continue;
-        const char *field = line;
-        for (int c = 0; c < column; c++) field = strchr(field, ',') + 1;
-        return strtod(field, NULL);
-    }
-    ck_abort_msg("no row %d%s", layer, key);
+static table inspect_table(const char *command) {
+    return table_of(inspect_csv(command));
+}
+
+/* The number of this layer, batch entry, head and rule in a column. */
+static double number_in(const table *t, int layer, int batch, int head, const char *rule,
+                        const char *column) {
+    for (int row = 0; row < t->rows; row++)
+        if (table_number(t, row, "layer") == layer && table_number(t, row, "batch") == batch &&
+            table_number(t, row, "head") == head && strcmp(table_text(t, row, "scale"), rule) == 0)
+            return table_number(t, row, column);
+    ck_abort_msg("no row of layer %d, batch entry %d, head %d, %s", layer, batch, head, rule);
     return NAN;
 }
 
@@ -66,28 +63,28 @@ static void assert_same_csv(const char *arguments, const char *expected) {
 START_TEST(entropies_of_the_real_heads_are_those_measured_independently) {
     static const double ENTROPY[2][H] = {{1.733, 2.564, 1.564, 1.869, 1.196, 0.947, 1.269, 1.780},
                                          {2.552, 2.025, 2.175, 2.596, 2.697, 2.238, 1.511, 1.647}};
-    char *csv = inspect_csv("inspect --q " REAL "0_q.npy," REAL "4_q.npy --k " REAL "0_k.npy," REAL
+    table t = inspect_table("inspect --q " REAL "0_q.npy," REAL "4_q.npy --k " REAL "0_k.npy," REAL
                             "4_k.npy --causal");
     for (int layer = 0; layer < 2; layer++)
         for (int h = 0; h < H; h++) {
-            double got = number_in(csv, layer, 0, h, "sqrt,1", "entropy");
+            double got = number_in(&t, layer, 0, h, "sqrt", "entropy");
             /* the reference has three decimals; 0.002 is what it promises */
             ck_assert_msg(fabs(got - ENTROPY[layer][h]) <= 0.002, "layer %d, head %d: %g", layer, h,
                           got);
         }
-    free(csv);
+    table_free(&t);
 }
 END_TEST
 
 START_TEST(the_equivalent_width_is_the_square_of_the_spread) {
-    char *csv = inspect_csv(LAYER_0);
-    double spread = number_in(csv, 0, 0, 5, "sqrt,1", "logit_spread");
-    double none = number_in(csv, 0, 0, 5, "none,0", "logit_spread");
+    table t = inspect_table(LAYER_0);
+    double spread = number_in(&t, 0, 0, 5, "sqrt", "logit_spread");
+    double none = number_in(&t, 0, 0, 5, "none", "logit_spread");
     /* a product, and a factor sqrt(8), each rounded once */
-    ck_assert_double_eq_tol(number_in(csv, 0, 0, 5, "sqrt,1", "d_k_equivalent"), spread * spread,
+    ck_assert_double_eq_tol(number_in(&t, 0, 0, 5, "sqrt", "d_k_equivalent"), spread * spread,
                             1e-12 * spread * spread);
     ck_assert_double_eq_tol(none, spread * sqrt(8), 1e-12 * none);
-    free(csv);
+    table_free(&t);
 }
 END_TEST
 
@@ -165,18 +162,18 @@ static void write_reshaped(int ndim, const ptrdiff_t *dim) {
 #define RESHAPED "inspect --q " SCRATCH "shape_q.npy --k " SCRATCH "shape_k.npy "
 
 START_TEST(one_head_and_a_batch_of_heads_are_the_same_heads) {
-    char *expected = inspect_csv(LAYER_0);
+    table expected = inspect_table(LAYER_0);
     write_reshaped(4, (ptrdiff_t[]){2, 4, T, D});
-    char *batch = inspect_csv(RESHAPED "--causal");
+    table batch = inspect_table(RESHAPED "--causal");
     write_reshaped(2, (ptrdiff_t[]){T, D}); /* takes the first head only */
-    char *single = inspect_csv(RESHAPED "--causal");
-    double x = number_in(expected, 0, 0, 6, "sqrt,1", "jacobian_p10");
-    ck_assert(number_in(batch, 0, 1, 2, "sqrt,1", "jacobian_p10") == x);
-    x = number_in(expected, 0, 0, 0, "sqrt,1", "jacobian_p10");
-    ck_assert(number_in(single, 0, 0, 0, "sqrt,1", "jacobian_p10") == x);
-    free(expected);
-    free(batch);
-    free(single);
+    table single = inspect_table(RESHAPED "--causal");
+    double x = number_in(&expected, 0, 0, 6, "sqrt", "jacobian_p10");
+    ck_assert(number_in(&batch, 0, 1, 2, "sqrt", "jacobian_p10") == x);
+    x = number_in(&expected, 0, 0, 0, "sqrt", "jacobian_p10");
+    ck_assert(number_in(&single, 0, 0, 0, "sqrt", "jacobian_p10") == x);
+    table_free(&expected);
+    table_free(&batch);
+    table_free(&single);
 }
 END_TEST
 

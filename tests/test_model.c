@@ -10,22 +10,8 @@
 #include "support.h"
 #include "training/columns.h"
 
-enum { COLUMNS_MOST = 40, LINE_BYTES = 4096 };
-
 static const model_config DEFAULTS = {
     .batch = 32, .tokens = 16, .d_model = 32, .d_k = 8, .d_v = 32};
-
-/* Splits a line at its commas, in place. */
-static int split(char *line, char *field[COLUMNS_MOST]) {
-    int count = 0;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *at = line; at && count < COLUMNS_MOST;) {
-        field[count++] = at;
-        at = strchr(at, ',');
-        if (at) *at++ = '\0';
-    }
-    return count;
-}
 
 /* Sums of 16384 or more terms in another order, and up to 20 steps of a chaotic system, stay below
  * 1e-9; order statistics and Jacobian norms of saturated rows amplify more, and the best scalar is
@@ -36,12 +22,6 @@ static double tolerance_of(measure m, double expected) {
     if (m >= M_ROW_GRAD_MEAN && m <= M_JACOBIAN_MEDIAN) relative = 1e-6;
     if (m == M_RATIO_RESCALED) relative = 1e-4;
     return relative * fabs(expected);
-}
-
-static measure measure_of(const char *name) {
-    int m = 0;
-    while (m < MEASURES && strcmp(MEASURE_NAMES[m], name) != 0) m++;
-    return (measure)m;
 }
 
 /* The run that the rows of one (d_k, scale, lr) in the reference file follow. */
@@ -63,13 +43,13 @@ static void follower_close(follower *f) {
     f->open = false;
 }
 
-static void follower_open(follower *f, const char *key, char *const *field) {
+static void follower_open(follower *f, const char *key, const table *t, int row) {
     model_config config = DEFAULTS;
-    const tt_scale_rule *rule = tt_scale_find(field[2]);
+    const tt_scale_rule *rule = tt_scale_find(table_text(t, row, "scale"));
     follower_close(f);
     ck_assert(rule != NULL);
-    config.d_k = strtol(field[1], NULL, 10);
-    ck_assert(lesson_new(&f->lesson, &config, strtoul(field[0], NULL, 10)));
+    config.d_k = (tt_size)table_number(t, row, "d_k");
+    ck_assert(lesson_new(&f->lesson, &config, (uint64_t)table_number(t, row, "seed")));
     ck_assert(student_new(&f->student, &f->lesson, rule, 1));
     ck_assert(meter_new(&f->meter, &config));
     (void)snprintf(f->key, sizeof f->key, "%s", key);
@@ -87,36 +67,30 @@ static void follow(follower *f, int64_t step, double lr) {
     ck_assert(meter_read(&f->meter, &f->student, &f->lesson, f->value) == NULL);
 }
 
-static void compare_row(const follower *f, char *const *name, char *const *field, int count) {
-    for (int c = 5; c < count; c++) {
-        measure m = measure_of(name[c]);
-        if (m == MEASURES) continue; /* settings of the run */
-        double expected = strtod(field[c], NULL);
-        ck_assert_msg(fabs(f->value[m] - expected) <= tolerance_of(m, expected),
-                      "%s, step %s, %s: %.17g, PyTorch %.17g", f->key, field[4], name[c],
-                      f->value[m], expected);
+static void compare_row(const follower *f, const table *t, int row) {
+    for (int m = 0; m < MEASURES; m++) {
+        double expected = table_number(t, row, MEASURE_NAMES[m]);
+        ck_assert_msg(fabs(f->value[m] - expected) <= tolerance_of((measure)m, expected),
+                      "%s, step %s, %s: %.17g, PyTorch %.17g", f->key, table_text(t, row, "step"),
+                      MEASURE_NAMES[m], f->value[m], expected);
     }
 }
 
 START_TEST(training_agrees_with_pytorch_in_every_column) {
     static follower f;
-    char header[LINE_BYTES], line[LINE_BYTES], key[64];
-    char *name[COLUMNS_MOST], *field[COLUMNS_MOST];
-    int rows = 0;
-    FILE *from = open_golden("stall_curves.csv");
-    ck_assert(fgets(header, sizeof header, from) != NULL);
-    int count = split(header, name);
-    for (; fgets(line, sizeof line, from); rows++) {
-        ck_assert_int_eq(split(line, field), count);
-        (void)snprintf(key, sizeof key, "seed %s d_k %s scale %s lr %s", field[0], field[1],
-                       field[2], field[3]);
-        if (!f.open || strcmp(key, f.key) != 0) follower_open(&f, key, field);
-        follow(&f, strtol(field[4], NULL, 10), strtod(field[3], NULL));
-        compare_row(&f, name, field, count);
+    char key[64];
+    table t = table_read(GOLDEN "stall_curves.csv");
+    ck_assert_int_eq(t.rows, 207);
+    for (int row = 0; row < t.rows; row++) {
+        (void)snprintf(key, sizeof key, "seed %s d_k %s scale %s lr %s",
+                       table_text(&t, row, "seed"), table_text(&t, row, "d_k"),
+                       table_text(&t, row, "scale"), table_text(&t, row, "lr"));
+        if (!f.open || strcmp(key, f.key) != 0) follower_open(&f, key, &t, row);
+        follow(&f, (int64_t)table_number(&t, row, "step"), table_number(&t, row, "lr"));
+        compare_row(&f, &t, row);
     }
     follower_close(&f);
-    (void)fclose(from);
-    ck_assert_int_eq(rows, 207);
+    table_free(&t);
 }
 END_TEST
 

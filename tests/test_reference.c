@@ -50,8 +50,7 @@ static void read_tensor(FILE *from, case_tensor *t) {
 static void read_case(const char *name, attention_case *c) {
     char path[1024], word[WORD], rest[1024];
     (void)snprintf(path, sizeof path, "%s/%s", cases_folder(), name);
-    FILE *from = fopen(path, "r");
-    ck_assert_msg(from != NULL, "cannot open %s", path);
+    FILE *from = open_file(path);
     *c = (attention_case){.scale = NAN};
     ck_assert_int_eq(fscanf(from, "%63s", word), 1);
     ck_assert_msg(strcmp(word, "sdpa-reference") == 0, "%s is no reference case", path);
@@ -178,8 +177,7 @@ START_TEST(all_reference_cases_hold) {
     char path[1024], name[WORD];
     int count = 0;
     (void)snprintf(path, sizeof path, "%s/index.txt", cases_folder());
-    FILE *index = fopen(path, "r");
-    ck_assert_msg(index != NULL, "cannot open %s", path);
+    FILE *index = open_file(path);
     for (; fscanf(index, "%63s", name) == 1; count++) {
         attention_case c;
         read_case(name, &c);

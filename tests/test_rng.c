@@ -33,7 +33,7 @@ static void draw(tt_rng *rng, const char *kind, tt_size n, double *out) {
 }
 
 START_TEST(one_stream_of_all_calls_and_sizes_equals_torch) {
-    FILE *from = open_golden("torch_random.txt");
+    FILE *from = open_file(GOLDEN "torch_random.txt");
     char kind[16], number[64];
     unsigned long seed;
     tt_size n, compared = 0;
@@ -59,7 +59,7 @@ START_TEST(lesson_draws_are_exact) {
         const char *name;
         int count;
     } BLOCKS[] = {{"X", 15}, {"W_q", 9}, {"W_k", 9}, {"W_v", 9}};
-    FILE *from = open_golden("lesson.txt");
+    FILE *from = open_file(GOLDEN "lesson.txt");
     char line[256], number[64];
     float got[15];
     tt_rng rng;

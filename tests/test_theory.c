@@ -13,65 +13,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* ---- golden tables ---- */
-
-enum { MAX_ROWS = 64, MAX_COLUMNS = 48, CELL = 40 };
-
-struct table {
-    int rows, columns;
-    char name[MAX_COLUMNS][CELL];
-    char cell[MAX_ROWS][MAX_COLUMNS][CELL];
-};
-
-/* Splits at every comma; empty fields, which strtok would swallow, stay empty. */
-static int split(char *line, char field[MAX_COLUMNS][CELL]) {
-    int count = 0;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *next = line; next && count < MAX_COLUMNS; count++) {
-        char *start = next;
-        next = strchr(start, ',');
-        if (next) *next++ = '\0';
-        size_t length = strlen(start);
-        ck_assert_uint_lt(length, CELL);
-        memcpy(field[count], start, length + 1);
-    }
-    return count;
-}
-
-static void read_table(const char *path, int rows, struct table *t) {
-    static char line[4096];
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "cannot open %s", path);
-    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    t->columns = split(line, t->name);
-    for (t->rows = 0; t->rows < MAX_ROWS && fgets(line, sizeof line, file); t->rows++) {
-        ck_assert_int_eq(split(line, t->cell[t->rows]), t->columns);
-    }
-    fclose(file);
-    ck_assert_int_eq(t->rows, rows);
-}
-
-static const char *text(const struct table *t, int row, const char *name) {
-    int column = 0;
-    while (column < t->columns && strcmp(t->name[column], name) != 0) column++;
-    ck_assert_msg(column < t->columns, "no column %s", name);
-    return t->cell[row][column];
-}
-
-static double number(const struct table *t, int row, const char *name) {
-    const char *cell = text(t, row, name);
-    ck_assert_msg(*cell != '\0', "empty cell in column %s", name);
-    return strtod(cell, NULL);
-}
-
-static struct table theory, limits;
-
-static void read_golden(void) {
-    read_table(GOLDEN "softmax_theory.csv", 50, &theory);
-    read_table(GOLDEN "softmax_limits.csv", 45, &limits);
-}
-
-/* ---- comparing ---- */
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 static void assert_close(double value, double expected, double tolerance, const char *what) {
     ck_assert_msg(fabs(value - expected) <= tolerance, "%s: %.15g, expected %.15g within %.2g",
@@ -90,11 +32,11 @@ static void assert_moments_close(const struct theory_moments *a, const struct th
     assert_close(a->max_weight, b->max_weight, max_weight_tolerance, "max_weight");
 }
 
-static void moments_of_theory_row(int row, struct theory_moments *m) {
-    theory_iid((int)number(&theory, row, "n"), sqrt(number(&theory, row, "sigma2")), m);
+static void moments_of_row(const table *t, int row, struct theory_moments *m) {
+    theory_iid((int)table_number(t, row, "n"), sqrt(table_number(t, row, "sigma2")), m);
 }
 
-/* ---- two keys, by a different road ---- */
+/* ---- Two keys, by a different road ----------------------------------------------------------- */
 
 /* For n = 2 the weights are w and 1 - w with w = 1 / (1 + exp(-x)), x the score difference. */
 static void add_two_keys(double weight, double x, struct theory_moments *sum) {
@@ -143,42 +85,48 @@ static void two_keys_over_chi(int d_k, double scale, struct theory_moments *sum)
     sum->max_weight = total.max_weight / mass;
 }
 
-/* ---- independent normal scores ---- */
+/* ---- Independent normal scores --------------------------------------------------------------- */
 
 START_TEST(moments_agree_with_tabulated_quadrature) {
+    table t = table_read(GOLDEN "softmax_theory.csv");
+    ck_assert_int_eq(t.rows, 50);
     /* the table has 12 digits of integrals good to 1e-13 (maximum: 1e-8 by its own account) */
     const double exact = 1e-10, exact_max = 1e-8;
-    for (int row = 0; row < theory.rows; row++) {
+    for (int row = 0; row < t.rows; row++) {
         struct theory_moments m, golden;
-        moments_of_theory_row(row, &m);
-        golden.sum_w2 = number(&theory, row, "sum_w2_quad");
-        golden.sum_w3 = number(&theory, row, "sum_w3_quad");
-        golden.sum_w4 = number(&theory, row, "sum_w4_quad");
-        golden.sum_w2_squared = number(&theory, row, "sum_w2_squared_quad");
-        golden.one_minus_sum_w2 = number(&theory, row, "one_minus_sum_w2_quad");
-        golden.jacobian_fro2 = number(&theory, row, "jac_fro2_quad");
-        golden.entropy = number(&theory, row, "entropy_quad");
-        golden.max_weight = number(&theory, row, "max_w_quad");
+        moments_of_row(&t, row, &m);
+        golden.sum_w2 = table_number(&t, row, "sum_w2_quad");
+        golden.sum_w3 = table_number(&t, row, "sum_w3_quad");
+        golden.sum_w4 = table_number(&t, row, "sum_w4_quad");
+        golden.sum_w2_squared = table_number(&t, row, "sum_w2_squared_quad");
+        golden.one_minus_sum_w2 = table_number(&t, row, "one_minus_sum_w2_quad");
+        golden.jacobian_fro2 = table_number(&t, row, "jac_fro2_quad");
+        golden.entropy = table_number(&t, row, "entropy_quad");
+        golden.max_weight = table_number(&t, row, "max_w_quad");
         assert_moments_close(&m, &golden, exact, exact_max);
     }
+    table_free(&t);
 }
 END_TEST
 
 START_TEST(moments_agree_with_monte_carlo) {
+    table t = table_read(GOLDEN "softmax_theory.csv");
+    ck_assert_int_eq(t.rows, 50);
     /* 200 comparisons of normal deviates: one beyond 4.5 has probability 0.0014 */
     const double z_limit = 4.5;
-    for (int row = 0; row < theory.rows; row++) {
+    for (int row = 0; row < t.rows; row++) {
         struct theory_moments m;
-        moments_of_theory_row(row, &m);
-        assert_close(m.sum_w2, number(&theory, row, "sum_w2_mc"),
-                     z_limit * number(&theory, row, "sum_w2_se"), "sum_w2");
-        assert_close(m.max_weight, number(&theory, row, "max_w_mc"),
-                     z_limit * number(&theory, row, "max_w_se"), "max_weight");
-        assert_close(m.entropy, number(&theory, row, "entropy_mc"),
-                     z_limit * number(&theory, row, "entropy_se"), "entropy");
-        assert_close(m.jacobian_fro2, number(&theory, row, "jac_fro2_mc"),
-                     z_limit * number(&theory, row, "jac_fro2_se"), "jacobian_fro2");
+        moments_of_row(&t, row, &m);
+        assert_close(m.sum_w2, table_number(&t, row, "sum_w2_mc"),
+                     z_limit * table_number(&t, row, "sum_w2_se"), "sum_w2");
+        assert_close(m.max_weight, table_number(&t, row, "max_w_mc"),
+                     z_limit * table_number(&t, row, "max_w_se"), "max_weight");
+        assert_close(m.entropy, table_number(&t, row, "entropy_mc"),
+                     z_limit * table_number(&t, row, "entropy_se"), "entropy");
+        assert_close(m.jacobian_fro2, table_number(&t, row, "jac_fro2_mc"),
+                     z_limit * table_number(&t, row, "jac_fro2_se"), "jacobian_fro2");
     }
+    table_free(&t);
 }
 END_TEST
 
@@ -285,7 +233,7 @@ START_TEST(participation_matches_published_digits) {
 }
 END_TEST
 
-/* ---- averages over queries ---- */
+/* ---- Averages over queries ------------------------------------------------------------------- */
 
 START_TEST(query_average_of_two_keys_agrees_with_a_plain_double_sum) {
     const int widths[] = {1, 2, 3, 8, 64};
@@ -303,23 +251,25 @@ START_TEST(query_average_of_two_keys_agrees_with_a_plain_double_sum) {
 END_TEST
 
 START_TEST(query_average_agrees_with_tabulated_values) {
+    table t = table_read(GOLDEN "softmax_limits.csv");
     int rows = 0;
-    for (int row = 0; row < limits.rows; row++) {
-        const char *kind = text(&limits, row, "kind");
+    for (int row = 0; row < t.rows; row++) {
+        const char *kind = table_text(&t, row, "kind");
         if (strncmp(kind, "real_", 5) != 0) continue;
-        int d_k = (int)number(&limits, row, "d_k");
+        int d_k = (int)table_number(&t, row, "d_k");
         double scale = strcmp(kind, "real_scaled") == 0 ? 1 / sqrt(d_k) : 1.0;
         struct theory_moments m;
-        theory_qk((int)number(&limits, row, "n"), d_k, scale, &m);
+        theory_qk((int)table_number(&t, row, "n"), d_k, scale, &m);
         /* the moments' 1e-10, but at d_k = 1 the table itself is 2.7e-10 off: two other ways to
          * step over |q| both give an entropy of 2.434983136 where it has 2.43498313577 */
         double tolerance = d_k == 1 ? 1e-9 : 1e-10;
-        assert_close(m.sum_w2, number(&limits, row, "a"), tolerance, "sum_w2");
-        assert_close(m.jacobian_fro2, number(&limits, row, "b"), tolerance, "jacobian_fro2");
-        assert_close(m.entropy, number(&limits, row, "c"), tolerance, "entropy");
+        assert_close(m.sum_w2, table_number(&t, row, "a"), tolerance, "sum_w2");
+        assert_close(m.jacobian_fro2, table_number(&t, row, "b"), tolerance, "jacobian_fro2");
+        assert_close(m.entropy, table_number(&t, row, "c"), tolerance, "entropy");
         rows++;
     }
     ck_assert_int_eq(rows, 12);
+    table_free(&t);
 }
 END_TEST
 
@@ -356,7 +306,7 @@ START_TEST(queries_of_scale_zero_attend_uniformly) {
 }
 END_TEST
 
-/* ---- gaps and limits ---- */
+/* ---- Gaps and limits ------------------------------------------------------------------------- */
 
 START_TEST(gap_constants_have_their_closed_forms) {
     /* theory.h promises 1e-12 and 1e-11 relative */
@@ -368,12 +318,15 @@ START_TEST(gap_constants_have_their_closed_forms) {
 END_TEST
 
 START_TEST(gap_constants_agree_with_the_table) {
-    for (int row = 0; row < theory.rows; row++) {
-        int n = (int)number(&theory, row, "n");
+    table t = table_read(GOLDEN "softmax_theory.csv");
+    ck_assert_int_eq(t.rows, 50);
+    for (int row = 0; row < t.rows; row++) {
+        int n = (int)table_number(&t, row, "n");
         /* 12 printed digits; medians were tabulated to a relative 1e-7 */
-        assert_close(theory_gap_density(n), number(&theory, row, "c_n"), 1e-11, "c(n)");
-        assert_close(theory_median_gap(n), number(&theory, row, "median_gap"), 1e-7, "m(n)");
+        assert_close(theory_gap_density(n), table_number(&t, row, "c_n"), 1e-11, "c(n)");
+        assert_close(theory_median_gap(n), table_number(&t, row, "median_gap"), 1e-7, "m(n)");
     }
+    table_free(&t);
 }
 END_TEST
 
@@ -384,36 +337,40 @@ START_TEST(one_key_has_no_gap) {
 END_TEST
 
 START_TEST(large_sigma_values_agree_with_the_table) {
+    table t = table_read(GOLDEN "softmax_limits.csv");
     int rows = 0;
-    for (int row = 0; row < limits.rows; row++) {
-        if (strcmp(text(&limits, row, "kind"), "powerlaw") != 0) continue;
-        double sigma = sqrt(number(&limits, row, "sigma2"));
+    for (int row = 0; row < t.rows; row++) {
+        if (strcmp(table_text(&t, row, "kind"), "powerlaw") != 0) continue;
+        double sigma = sqrt(table_number(&t, row, "sigma2"));
         if (sigma > 64) continue;
         struct theory_moments m;
-        theory_iid((int)number(&limits, row, "n"), sigma, &m);
+        theory_iid((int)table_number(&t, row, "n"), sigma, &m);
         /* the 1e-10 of the moments, times 3 sigma */
-        assert_close(sigma * m.one_minus_sum_w2, number(&limits, row, "a"), 1e-8, "c");
-        assert_close(3 * sigma * m.jacobian_fro2, number(&limits, row, "b"), 1e-8, "c");
+        assert_close(sigma * m.one_minus_sum_w2, table_number(&t, row, "a"), 1e-8, "c");
+        assert_close(3 * sigma * m.jacobian_fro2, table_number(&t, row, "b"), 1e-8, "c");
         rows++;
     }
     ck_assert_int_eq(rows, 10);
+    table_free(&t);
 }
 END_TEST
 
 START_TEST(values_at_twice_beta_c_agree_with_the_table) {
+    table t = table_read(GOLDEN "softmax_limits.csv");
     int rows = 0;
-    for (int row = 0; row < limits.rows; row++) {
-        double n = number(&limits, row, "n");
-        if (strcmp(text(&limits, row, "kind"), "rem_half") != 0) continue;
+    for (int row = 0; row < t.rows; row++) {
+        double n = table_number(&t, row, "n");
+        if (strcmp(table_text(&t, row, "kind"), "rem_half") != 0) continue;
         struct theory_moments m;
         theory_iid((int)n, sqrt(8 * log(n)), &m);
         /* a tenth of the bound of theory.h */
-        assert_close(m.sum_w2, number(&limits, row, "a"), 1e-10, "sum_w2");
-        assert_close(m.jacobian_fro2, number(&limits, row, "b"), 1e-10, "jacobian_fro2");
-        assert_close(m.entropy, number(&limits, row, "c"), 1e-10, "entropy");
+        assert_close(m.sum_w2, table_number(&t, row, "a"), 1e-10, "sum_w2");
+        assert_close(m.jacobian_fro2, table_number(&t, row, "b"), 1e-10, "jacobian_fro2");
+        assert_close(m.entropy, table_number(&t, row, "c"), 1e-10, "entropy");
         rows++;
     }
     ck_assert_int_eq(rows, 3);
+    table_free(&t);
 }
 END_TEST
 
@@ -428,38 +385,26 @@ START_TEST(freezing_width_is_two_ln_n) {
 END_TEST
 
 Suite *theory_suite(void) {
-    Suite *suite = suite_create("theory");
-    TCase *iid = tcase_create("independent normal scores");
-    tcase_add_unchecked_fixture(iid, read_golden, NULL);
-    tcase_add_test(iid, moments_agree_with_tabulated_quadrature);
-    tcase_add_test(iid, moments_agree_with_monte_carlo);
-    tcase_add_test(iid, a_single_key_has_all_the_weight);
-    tcase_add_test(iid, equal_scores_give_equal_weights);
-    tcase_add_test(iid, tiny_sigma_joins_the_uniform_limit);
-    tcase_add_test(iid, two_keys_agree_with_the_logistic_closed_form);
-    tcase_add_test(iid, halving_the_steps_changes_nothing);
-    tcase_add_test(iid, weights_sum_to_one);
-    tcase_add_test(iid, only_the_size_of_sigma_matters);
-    tcase_add_test(iid, participation_matches_published_digits);
-    suite_add_tcase(suite, iid);
-
-    TCase *queries = tcase_create("averages over queries");
-    tcase_add_unchecked_fixture(queries, read_golden, NULL);
-    tcase_add_test(queries, query_average_of_two_keys_agrees_with_a_plain_double_sum);
-    tcase_add_test(queries, query_average_agrees_with_tabulated_values);
-    tcase_add_test(queries, halving_the_steps_over_queries_changes_nothing);
-    tcase_add_test(queries, wide_queries_have_nearly_one_norm);
-    tcase_add_test(queries, queries_of_scale_zero_attend_uniformly);
-    suite_add_tcase(suite, queries);
-
-    TCase *laws = tcase_create("gaps and limits");
-    tcase_add_unchecked_fixture(laws, read_golden, NULL);
-    tcase_add_test(laws, gap_constants_have_their_closed_forms);
-    tcase_add_test(laws, gap_constants_agree_with_the_table);
-    tcase_add_test(laws, one_key_has_no_gap);
-    tcase_add_test(laws, large_sigma_values_agree_with_the_table);
-    tcase_add_test(laws, values_at_twice_beta_c_agree_with_the_table);
-    tcase_add_test(laws, freezing_width_is_two_ln_n);
-    suite_add_tcase(suite, laws);
-    return suite;
+    const TTest *tests[] = {moments_agree_with_tabulated_quadrature,
+                            moments_agree_with_monte_carlo,
+                            a_single_key_has_all_the_weight,
+                            equal_scores_give_equal_weights,
+                            tiny_sigma_joins_the_uniform_limit,
+                            two_keys_agree_with_the_logistic_closed_form,
+                            halving_the_steps_changes_nothing,
+                            weights_sum_to_one,
+                            only_the_size_of_sigma_matters,
+                            participation_matches_published_digits,
+                            query_average_of_two_keys_agrees_with_a_plain_double_sum,
+                            query_average_agrees_with_tabulated_values,
+                            halving_the_steps_over_queries_changes_nothing,
+                            wide_queries_have_nearly_one_norm,
+                            queries_of_scale_zero_attend_uniformly,
+                            gap_constants_have_their_closed_forms,
+                            gap_constants_agree_with_the_table,
+                            one_key_has_no_gap,
+                            large_sigma_values_agree_with_the_table,
+                            values_at_twice_beta_c_agree_with_the_table,
+                            freezing_width_is_two_ln_n};
+    return suite_of("theory", tests, LENGTH(tests), 60);
 }

@@ -63,7 +63,7 @@ END_TEST
 
 /* A block "NAME ROWS COLS" of golden/lesson.txt; hexadecimal and decimal numbers alike. */
 static void read_lesson(const char *name, double *out, int count) {
-    FILE *from = open_golden("lesson.txt");
+    FILE *from = open_file(GOLDEN "lesson.txt");
     char line[512];
     bool found = false;
     while (!found && fgets(line, sizeof line, from))
