@@ -26,6 +26,20 @@ tt_tensor random_tensor(tt_rng *rng, tt_size batch, tt_size rows, tt_size cols) 
     return t;
 }
 
+void draw_inputs(tt_rng *rng, uint64_t seed, tt_tensor in[3], tt_size b, tt_size tq, tt_size tk,
+                 tt_size d_k, tt_size d_v) {
+    tt_rng_seed(rng, seed);
+    in[0] = random_tensor(rng, b, tq, d_k);
+    in[1] = random_tensor(rng, b, tk, d_k);
+    in[2] = random_tensor(rng, b, tk, d_v);
+}
+
+void free_inputs(tt_tensor in[3]) {
+    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+}
+
+const tt_tensor NO_GRAD = {0, 0, 0, NULL};
+
 void assert_same_bits(tt_tensor a, tt_tensor b) {
     ck_assert_int_eq(tt_tensor_count(a), tt_tensor_count(b));
     ck_assert(memcmp(a.data, b.data, (size_t)tt_tensor_count(a) * sizeof(double)) == 0);
@@ -64,8 +78,7 @@ static double largest(tt_tensor t) {
 void assert_gradients(build_fn *build, const tt_tensor *inputs, int count, tt_rng *rng) {
     tt_var input[TT_MAX_INPUTS];
     tt_tape *tape = tt_tape_new();
-    for (int i = 0; i < count; i++)
-        input[i] = tt_param(tape, inputs[i], (tt_tensor){0, 0, 0, NULL});
+    for (int i = 0; i < count; i++) input[i] = tt_param(tape, inputs[i], NO_GRAD);
     tt_var out = build(tape, input);
     tt_tensor shape = tt_value(tape, out);
     ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
@@ -236,6 +249,36 @@ FILE *open_file(const char *path) {
     FILE *from = fopen(path, "rb");
     ck_assert_msg(from != NULL, "cannot open %s", path);
     return from;
+}
+
+void read_lesson(const char *name, double *out, int count) {
+    FILE *from = open_file(GOLDEN "lesson.txt");
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, from))
+        found = strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ';
+    ck_assert_msg(found, "no %s", name);
+    for (int i = 0; i < count; i++) ck_assert_int_eq(fscanf(from, "%lf", &out[i]), 1);
+    (void)fclose(from);
+}
+
+void write_worked_example(void) {
+    write_text(SCRATCH "wq.csv", "1,0\n");
+    write_text(SCRATCH "wk.csv", "1,0\n0,1\n");
+    write_text(SCRATCH "wv.csv", "10,0\n0,20\n");
+}
+
+struct array_file read_array(const char *path) {
+    struct array_file a;
+    char error[ARRAY_ERROR_SIZE];
+    ck_assert_msg(tensor_file_read(path, ARRAY_FINITE_FLOATS, &a, error, sizeof error), "%s",
+                  error);
+    return a;
+}
+
+void write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data) {
+    char error[ARRAY_ERROR_SIZE];
+    ck_assert_msg(npy_write(path, ndim, dim, data, error, sizeof error), "%s", error);
 }
 
 /* ---- CSV tables ------------------------------------------------------------------------------ */

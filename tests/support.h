@@ -1,4 +1,5 @@
-/* support.h: what several tests share: random tensors, a numeric gradient, running the program. */
+/* support.h: what several tests share: random tensors, a numeric gradient, running the program,
+ * files, tables and arrays. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -6,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "heads/array_file.h"
 #include "tt/rng.h"
 #include "tt/tape.h"
 
@@ -18,6 +20,14 @@ Suite *suite_of(const char *name, const TTest *const *tests, int count, double s
 /* Standard normal entries from the stream; fails the test without memory. Free with
  * tt_tensor_free. */
 tt_tensor random_tensor(tt_rng *rng, tt_size batch, tt_size rows, tt_size cols);
+
+/* Seeds the stream and draws Q, K, V of B, Tq, Tk, d_k, d_v as random_tensor does. */
+void draw_inputs(tt_rng *rng, uint64_t seed, tt_tensor in[3], tt_size b, tt_size tq, tt_size tk,
+                 tt_size d_k, tt_size d_v);
+void free_inputs(tt_tensor in[3]);
+
+/* For a parameter whose gradient the tape keeps. */
+extern const tt_tensor NO_GRAD;
 
 void assert_same_bits(tt_tensor a, tt_tensor b);
 
@@ -94,6 +104,18 @@ void assert_same_results(const char *a, const char *b, const char *const *ending
 
 /* Opens a file for reading; fails the test if it cannot. */
 FILE *open_file(const char *path);
+
+/* A block "NAME ROWS COLS" of golden/lesson.txt; hexadecimal and decimal numbers alike. */
+void read_lesson(const char *name, double *out, int count);
+
+/* Files of one query (1,0), keys (1,0), (0,1) and values (10,0), (0,20), and the options that name
+ * them. */
+#define WORKED_EXAMPLE "--q " SCRATCH "wq.csv --k " SCRATCH "wk.csv --v " SCRATCH "wv.csv "
+void write_worked_example(void);
+
+/* An array of finite floats in a file; both fail the test if they cannot. */
+struct array_file read_array(const char *path);
+void write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data);
 
 /* ---- CSV tables ------------------------------------------------------------------------------ */
 

@@ -22,24 +22,11 @@ static tt_var build_self(tt_tape *tape, const tt_var *in) {
     return tt_attention(tape, in[0], in[0], in[0], (tt_attention_options){.scale = scale_in_use});
 }
 
-/* Q, K, V of B, Tq, Tk, d_k, d_v. */
-static void draw_inputs(tt_rng *rng, tt_tensor in[3], tt_size b, tt_size tq, tt_size tk, tt_size dk,
-                        tt_size dv) {
-    in[0] = random_tensor(rng, b, tq, dk);
-    in[1] = random_tensor(rng, b, tk, dk);
-    in[2] = random_tensor(rng, b, tk, dv);
-}
-
-static void free_inputs(tt_tensor in[3]) {
-    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
-}
-
 static void check_numeric(double scale, tt_size b, tt_size tq, tt_size tk, tt_size dk, tt_size dv) {
     tt_rng rng;
     tt_tensor in[3];
-    tt_rng_seed(&rng, 21);
     scale_in_use = scale;
-    draw_inputs(&rng, in, b, tq, tk, dk, dv);
+    draw_inputs(&rng, 21, in, b, tq, tk, dk, dv);
     assert_gradients(build_fused, in, 3, &rng);
     assert_gradients_twice(build_fused, in, 3, &rng);
     free_inputs(in);
@@ -67,7 +54,7 @@ END_TEST
 
 static void run_with_gradients(build_fn *build, const tt_tensor in[3], tt_tensor w, tt_tape *tape,
                                tt_var var[4]) {
-    for (int i = 0; i < 3; i++) var[i] = tt_param(tape, in[i], (tt_tensor){0, 0, 0, NULL});
+    for (int i = 0; i < 3; i++) var[i] = tt_param(tape, in[i], NO_GRAD);
     var[3] = build(tape, var);
     tt_backward_from(tape, var[3], w);
     ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
@@ -77,9 +64,8 @@ START_TEST(fused_equals_composed) {
     tt_rng rng;
     tt_tensor in[3];
     tt_var fused[4], composed[4];
-    tt_rng_seed(&rng, 22);
     scale_in_use = 1 / sqrt(24);
-    draw_inputs(&rng, in, 3, 10, 17, 24, 5);
+    draw_inputs(&rng, 22, in, 3, 10, 17, 24, 5);
     tt_tensor w = random_tensor(&rng, 3, 10, 5);
     tt_tape *one = tt_tape_new(), *other = tt_tape_new();
     run_with_gradients(build_fused, in, w, one, fused);
@@ -174,18 +160,16 @@ START_TEST(a_key_masked_for_all_may_hold_anything) {
         tt_var x[4], y[4];
         tt_tape *one = tt_tape_new(), *other = tt_tape_new();
         tt_attention_options options = {.scale = 0.5, .mask.key_lengths = LENGTHS};
-        tt_rng_seed(&rng, 31);
-        draw_inputs(&rng, clean, 2, 4, 5, 3, 2);
-        tt_rng_seed(&rng, 31);
-        draw_inputs(&rng, dirty, 2, 4, 5, 3, 2);
+        draw_inputs(&rng, 31, clean, 2, 4, 5, 3, 2);
+        draw_inputs(&rng, 31, dirty, 2, 4, 5, 3, 2);
         for (int b = 0; b < 2; b++)
             for (tt_size j = LENGTHS[b]; j < 5; j++) {
                 for (int d = 0; d < 3; d++) dirty[1].data[(b * 5 + j) * 3 + d] = ANYTHING[a];
                 for (int d = 0; d < 2; d++) dirty[2].data[(b * 5 + j) * 2 + d] = ANYTHING[a];
             }
         for (int i = 0; i < 3; i++) {
-            x[i] = tt_param(one, clean[i], (tt_tensor){0, 0, 0, NULL});
-            y[i] = tt_param(other, dirty[i], (tt_tensor){0, 0, 0, NULL});
+            x[i] = tt_param(one, clean[i], NO_GRAD);
+            y[i] = tt_param(other, dirty[i], NO_GRAD);
         }
         x[3] = tt_attention(one, x[0], x[1], x[2], options);
         y[3] = tt_attention(other, y[0], y[1], y[2], options);
@@ -206,8 +190,7 @@ END_TEST
 START_TEST(a_huge_finite_key_masked_for_some_queries_is_harmless) {
     double q[] = {1, 1}, k[] = {1, 1e300}, v[] = {2, 1e300};
     tt_tape *tape = tt_tape_new();
-    const tt_tensor none = {0, 0, 0, NULL};
-    tt_var vq = tt_param(tape, tt_tensor_view(q, 1, 2, 1), none);
+    tt_var vq = tt_param(tape, tt_tensor_view(q, 1, 2, 1), NO_GRAD);
     tt_var out =
         tt_attention(tape, vq, tt_const(tape, tt_tensor_view(k, 1, 2, 1)),
                      tt_const(tape, tt_tensor_view(v, 1, 2, 1)),
@@ -225,9 +208,8 @@ START_TEST(a_query_without_keys_has_zeros_everywhere) {
     tt_tensor in[3];
     tt_var x[3];
     tt_tape *tape = tt_tape_new();
-    tt_rng_seed(&rng, 32);
-    draw_inputs(&rng, in, 1, 5, 3, 4, 2); /* bottom-right: queries 0 and 1 see no key */
-    for (int i = 0; i < 3; i++) x[i] = tt_param(tape, in[i], (tt_tensor){0, 0, 0, NULL});
+    draw_inputs(&rng, 32, in, 1, 5, 3, 4, 2); /* bottom-right: queries 0 and 1 see no key */
+    for (int i = 0; i < 3; i++) x[i] = tt_param(tape, in[i], NO_GRAD);
     tt_attention_options options = {.scale = 1, .mask.causal = TT_CAUSAL_BOTTOM_RIGHT};
     tt_var out = tt_attention(tape, x[0], x[1], x[2], options);
     tt_tensor dout = random_tensor(&rng, 1, 5, 2);

@@ -3,7 +3,6 @@
 #include "tt/gradcheck.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gradcheck/faulty.h"
@@ -223,13 +222,12 @@ START_TEST(each_fault_fails_and_the_same_code_without_one_passes) {
         tt_rng rng;
         tt_check_result r[3];
         fault the_fault = (fault)f;
-        tt_rng_seed(&rng, 12);
-        tt_tensor in[] = {random_tensor(&rng, 2, 4, 5), random_tensor(&rng, 2, 4, 5),
-                          random_tensor(&rng, 2, 4, 3)};
+        tt_tensor in[3];
+        draw_inputs(&rng, 12, in, 2, 4, 4, 5, 3);
         ck_assert(!tt_gradcheck(build_faulty, &the_fault, in, 3, &DEFAULTS, r));
         tt_size failed = r[0].failed + r[1].failed + r[2].failed;
         ck_assert_msg((f == FAULT_NONE) == (failed == 0), "%s: %td failed", FAULT_NAMES[f], failed);
-        for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+        free_inputs(in);
     }
 }
 END_TEST
@@ -242,17 +240,15 @@ static tt_var build_saturated(tt_tape *tape, const tt_var *in, void *context) {
 START_TEST(saturated_rows_do_not_fail_and_inputs_are_restored) {
     tt_rng rng;
     tt_check_result r[3];
-    tt_rng_seed(&rng, 13);
-    tt_tensor in[] = {random_tensor(&rng, 2, 4, 8), random_tensor(&rng, 2, 6, 8),
-                      random_tensor(&rng, 2, 6, 3)};
-    tt_rng_seed(&rng, 13);
-    tt_tensor before = random_tensor(&rng, 2, 4, 8);
+    tt_tensor in[3], before[3];
+    draw_inputs(&rng, 13, in, 2, 4, 6, 8, 3);
+    draw_inputs(&rng, 13, before, 2, 4, 6, 8, 3);
     ck_assert(!tt_gradcheck(build_saturated, NULL, in, 3, &DEFAULTS, r));
     for (int i = 0; i < 3; i++) ck_assert_int_eq(r[i].failed, 0);
     ck_assert_int_gt(r[2].passed, 0);
-    assert_same_bits(in[0], before);
-    tt_tensor_free(&before);
-    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
+    for (int i = 0; i < 3; i++) assert_same_bits(in[i], before[i]);
+    free_inputs(in);
+    free_inputs(before);
 }
 END_TEST
 

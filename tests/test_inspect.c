@@ -3,11 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "heads/array_file.h"
 #include "suites.h"
 #include "support.h"
 
@@ -37,19 +34,6 @@ static double number_in(const table *t, int layer, int batch, int head, const ch
             return table_number(t, row, column);
     ck_abort_msg("no row of layer %d, batch entry %d, head %d, %s", layer, batch, head, rule);
     return NAN;
-}
-
-static struct array_file read_array(const char *path) {
-    struct array_file a;
-    char error[ARRAY_ERROR_SIZE];
-    ck_assert_msg(tensor_file_read(path, ARRAY_FINITE_FLOATS, &a, error, sizeof error), "%s",
-                  error);
-    return a;
-}
-
-static void write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data) {
-    char error[ARRAY_ERROR_SIZE];
-    ck_assert_msg(npy_write(path, ndim, dim, data, error, sizeof error), "%s", error);
 }
 
 static void assert_same_csv(const char *arguments, const char *expected) {
@@ -248,14 +232,7 @@ START_TEST(saved_weights_are_a_plain_npy_and_sum_to_1) {
 }
 END_TEST
 
-static void write_worked_example(void) {
-    write_text(SCRATCH "wq.csv", "1,0\n");
-    write_text(SCRATCH "wk.csv", "1,0\n0,1\n");
-    write_text(SCRATCH "wv.csv", "10,0\n0,20\n");
-    write_text(SCRATCH "wdo.csv", "1,1\n");
-}
-
-#define WORKED "inspect --q " SCRATCH "wq.csv --k " SCRATCH "wk.csv --v " SCRATCH "wv.csv "
+#define WORKED "inspect " WORKED_EXAMPLE
 
 static void assert_array(const char *path, const double *expected, int count) {
     struct array_file a = read_array(path);
@@ -268,6 +245,7 @@ static void assert_array(const char *path, const double *expected, int count) {
 START_TEST(saved_gradients_are_those_of_the_worked_example) {
     const double g = 1.5639859654511037, p = 0.66976154932665688;
     write_worked_example();
+    write_text(SCRATCH "wdo.csv", "1,1\n");
     (void)unlink(SCRATCH "grads/dO.npy");
     free(inspect_csv(WORKED "--do " SCRATCH "wdo.csv --save-gradients " SCRATCH "grads"));
     assert_array(SCRATCH "grads/dQ.npy", (double[]){-g, g}, 2);

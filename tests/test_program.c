@@ -1,7 +1,6 @@
 /* test_program.c: the program from outside: what it writes, says and refuses. */
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,7 +2,6 @@
  * included. The format is in golden/attention_cases/README.md; SQRTDK_CASES names another folder.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,12 +150,11 @@ static void compare_raw_scores(const attention_case *c, tt_tape *tape, tt_var q,
 }
 
 static void check_case(const attention_case *c) {
-    const tt_tensor none = {0, 0, 0, NULL};
     void *storage;
     tt_mask mask = mask_of(c, &storage);
     tt_tape *tape = tt_tape_new();
-    tt_var q = tt_param(tape, view(c, "Q"), none), k = tt_param(tape, view(c, "K"), none);
-    tt_var v = tt_param(tape, view(c, "V"), none);
+    tt_var q = tt_param(tape, view(c, "Q"), NO_GRAD), k = tt_param(tape, view(c, "K"), NO_GRAD);
+    tt_var v = tt_param(tape, view(c, "V"), NO_GRAD);
     tt_attention_options options = {.scale = c->scale, .mask = mask};
     tt_var out = tt_attention(tape, q, k, v, options);
     tt_backward_from(tape, out, view(c, "dO"));

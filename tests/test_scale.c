@@ -26,19 +26,7 @@ static tt_var build(tt_tape *tape, const tt_var *in) {
     return tt_attention(tape, in[0], in[1], in[2], options_in_use());
 }
 
-static void draw(tt_tensor in[3], tt_rng *rng) {
-    tt_rng_seed(rng, 5);
-    in[0] = random_tensor(rng, 1, TQ, DK);
-    in[1] = random_tensor(rng, 1, TK, DK);
-    in[2] = random_tensor(rng, 1, TK, DV);
-}
-
-static void free_inputs(tt_tensor in[3]) {
-    for (int i = 0; i < 3; i++) tt_tensor_free(&in[i]);
-}
-
-/* ---- Plain formulas, written without the library's table --------------------------------------
- */
+/* ---- Plain formulas, written without the library's table ------------------------------------- */
 
 static double dot(const double *a, const double *b) {
     double sum = 0;
@@ -72,7 +60,7 @@ static double plain_logit(const char *name, const double *q, const double *keys,
 static void check_logits(void) {
     tt_tensor in[3];
     tt_rng rng;
-    draw(in, &rng);
+    draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
     tt_tape *tape = tt_tape_new();
     tt_var v[3];
     for (int i = 0; i < 3; i++) v[i] = tt_const(tape, in[i]);
@@ -97,7 +85,7 @@ static void check_rule(const tt_scale_rule *rule) {
         tt_rng rng;
         masked = m == 1;
         check_logits();
-        draw(in, &rng);
+        draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
         assert_gradients(build, in, 3, &rng);
         assert_gradients_twice(build, in, 3, &rng);
         free_inputs(in);
@@ -142,12 +130,12 @@ static double zero_vectors(const char *rule, bool zero_query) {
     tt_rng rng;
     rule_in_use = tt_scale_find(rule);
     masked = false;
-    draw(in, &rng);
+    draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
     tt_tensor zero = in[zero_query ? 0 : 1];
     memset(zero.data, 0, (size_t)tt_tensor_count(zero) * sizeof(double));
     tt_tape *tape = tt_tape_new();
     tt_var v[3];
-    for (int i = 0; i < 3; i++) v[i] = tt_param(tape, in[i], (tt_tensor){0, 0, 0, NULL});
+    for (int i = 0; i < 3; i++) v[i] = tt_param(tape, in[i], NO_GRAD);
     tt_var out = build(tape, v);
     tt_tensor dout = random_tensor(&rng, 1, TQ, DV);
     tt_backward_from(tape, out, dout);

@@ -1,7 +1,6 @@
 /* test_softmax.c: rows of softmax, forward, backward and their statistics, saturated ones first. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "softmax.h"
@@ -57,7 +56,7 @@ static void check_op(const row_case *c) {
     memcpy(z, c->z, sizeof z);
     memcpy(dp, c->dp, sizeof dp);
     tt_tape *tape = tt_tape_new();
-    tt_var logits = tt_param(tape, tt_tensor_view(z, 1, 1, c->n), (tt_tensor){0, 0, 0, NULL});
+    tt_var logits = tt_param(tape, tt_tensor_view(z, 1, 1, c->n), NO_GRAD);
     tt_var weights = tt_softmax(tape, logits);
     tt_backward_from(tape, weights, tt_tensor_view(dp, 1, 1, c->n));
     ck_assert_msg(!tt_tape_error(tape), "%s", tt_tape_error(tape));
@@ -69,12 +68,11 @@ static void check_op(const row_case *c) {
  * so that dP reaches the weights. */
 static void check_attention(const row_case *c) {
     double z[ROW_MOST], dp[ROW_MOST], one = 1;
-    const tt_tensor none = {0, 0, 0, NULL};
     memcpy(z, c->z, sizeof z);
     memcpy(dp, c->dp, sizeof dp);
     tt_tape *tape = tt_tape_new();
-    tt_var q = tt_param(tape, tt_tensor_view(&one, 1, 1, 1), none);
-    tt_var k = tt_param(tape, tt_tensor_view(z, 1, c->n, 1), none);
+    tt_var q = tt_param(tape, tt_tensor_view(&one, 1, 1, 1), NO_GRAD);
+    tt_var k = tt_param(tape, tt_tensor_view(z, 1, c->n, 1), NO_GRAD);
     tt_var v = tt_const(tape, tt_tensor_view(dp, 1, c->n, 1));
     tt_var out = tt_attention(tape, q, k, v, (tt_attention_options){.scale = 1});
     tt_backward_from(tape, out, tt_tensor_view(&one, 1, 1, 1));

@@ -7,8 +7,6 @@
 #include "tt/attention.h"
 #include "tt/ops.h"
 
-static const tt_tensor NO_GRAD = {0, 0, 0, NULL};
-
 START_TEST(a_variable_used_twice_gets_both_gradients) {
     double x = 3, gx = 0;
     tt_tape *tape = tt_tape_new();

@@ -4,8 +4,6 @@
 #include "saturation/theory.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "suites.h"

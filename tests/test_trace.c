@@ -61,30 +61,19 @@ START_TEST(markdown_is_headings_and_tables) {
 }
 END_TEST
 
-/* A block "NAME ROWS COLS" of golden/lesson.txt; hexadecimal and decimal numbers alike. */
-static void read_lesson(const char *name, double *out, int count) {
-    FILE *from = open_file(GOLDEN "lesson.txt");
-    char line[512];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, from))
-        found = strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ';
-    ck_assert_msg(found, "no %s", name);
-    for (int i = 0; i < count; i++) ck_assert_int_eq(fscanf(from, "%lf", &out[i]), 1);
-    (void)fclose(from);
+static void assert_drawn(const char *name, const double *drawn, int count) {
+    double expected[15];
+    read_lesson(name, expected, count);
+    ck_assert(memcmp(drawn, expected, (size_t)count * sizeof *drawn) == 0);
 }
 
 START_TEST(five_tokens_starts_from_the_bits_that_pytorch_draws) {
     five_tokens f;
-    double x[15], w_q[9], w_k[9], w_v[9];
     ck_assert(five_tokens_new(&f));
-    read_lesson("X", x, 15);
-    read_lesson("W_q", w_q, 9);
-    read_lesson("W_k", w_k, 9);
-    read_lesson("W_v", w_v, 9);
-    ck_assert(memcmp(f.x, x, sizeof x) == 0);
-    ck_assert(memcmp(f.w_q, w_q, sizeof w_q) == 0);
-    ck_assert(memcmp(f.w_k, w_k, sizeof w_k) == 0);
-    ck_assert(memcmp(f.w_v, w_v, sizeof w_v) == 0);
+    assert_drawn("X", f.x, 15);
+    assert_drawn("W_q", f.w_q, 9);
+    assert_drawn("W_k", f.w_k, 9);
+    assert_drawn("W_v", f.w_v, 9);
 }
 END_TEST
 
@@ -122,22 +111,10 @@ END_TEST
 
 /* ---- Own input ------------------------------------------------------------------------------- */
 
-static void write_soft_lookup(void) {
-    write_text(SCRATCH "sq.csv", "1,0\n");
-    write_text(SCRATCH "sk.csv", "1,0\n0,1\n");
-    write_text(SCRATCH "sv.csv", "10,0\n0,20\n");
-}
-
-#define SOFT_FILES                                                                                 \
-    "--q " SCRATCH "sq.csv"                                                                        \
-    " --k " SCRATCH "sk.csv"                                                                       \
-    " --v " SCRATCH "sv.csv"                                                                       \
-    " "
-
 START_TEST(own_files_are_traced_as_a_lesson_is) {
-    write_soft_lookup();
+    write_worked_example();
     char *expected = read_whole(GOLDEN "trace/soft-lookup.txt");
-    const captured *c = run_well("trace " SOFT_FILES "--backward");
+    const captured *c = run_well("trace " WORKED_EXAMPLE "--backward");
     const char *got = strstr(c->out, "1. "), *from = strstr(expected, "1. ");
     ck_assert(got && from);
     assert_same_words(got, from);
@@ -146,33 +123,33 @@ START_TEST(own_files_are_traced_as_a_lesson_is) {
 END_TEST
 
 START_TEST(a_gradient_of_the_output_is_read_and_implies_backward) {
-    write_soft_lookup();
-    write_text(SCRATCH "sdo.csv", "2,0\n");
-    const captured *c = run_well("trace " SOFT_FILES "--do " SCRATCH "sdo.csv");
+    write_worked_example();
+    write_text(SCRATCH "wdo.csv", "2,0\n");
+    const captured *c = run_well("trace " WORKED_EXAMPLE "--do " SCRATCH "wdo.csv");
     /* dP = dO V^T = (20, 0) */
     assert_says(c->out, "dP [1,2]\n  20.0000   0.0000\n");
 }
 END_TEST
 
 START_TEST(masked_entries_are_dashes_and_the_corner_is_named) {
-    write_soft_lookup();
-    const captured *c = run_well("trace " SOFT_FILES "--mask causal-top-left");
+    write_worked_example();
+    const captured *c = run_well("trace " WORKED_EXAMPLE "--mask causal-top-left");
     assert_says(c->out, "S = Q K^T [1,2]\n  1.0000       -\n");
-    c = run_well("trace " SOFT_FILES "--mask causal-bottom-right");
+    c = run_well("trace " WORKED_EXAMPLE "--mask causal-bottom-right");
     assert_says(c->out, "S = Q K^T [1,2]\n  1.0000  0.0000\n");
 }
 END_TEST
 
 START_TEST(a_rule_that_divides_by_norms_says_so) {
-    write_soft_lookup();
-    const captured *c = run_well("trace " SOFT_FILES "--scale cosine --backward");
+    write_worked_example();
+    const captured *c = run_well("trace " WORKED_EXAMPLE "--scale cosine --backward");
     assert_says(c->out, "10. The rule divides by norms");
     ck_assert(strstr(c->out, "dS = dZ times") == NULL);
 }
 END_TEST
 
-#define REAL(which) GOLDEN "real/layer0_" which ".npy"
-#define REAL_FILES "--q " REAL("q") " --k " REAL("k") " --v " REAL("v") " --causal "
+#define REAL GOLDEN "real/layer0_"
+#define REAL_FILES "--q " REAL "q.npy --k " REAL "k.npy --v " REAL "v.npy --causal "
 
 START_TEST(no_line_is_wider_than_100_columns) {
     static const char *const DIGITS[] = {"1", "4", "17"};
@@ -298,19 +275,20 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--lessons batch", "did you mean --lesson?"},
     };
     assert_refusals(2, "trace", CASES, LENGTH(CASES));
-    write_soft_lookup();
+    write_worked_example();
     assert_stops(2, "--causal with 1 queries and 2 keys: expected --mask causal-top-left",
                  "--causal");
     assert_stops(2, "or --mask causal-bottom-right", "--lesson one-hot --causal");
-    assert_stops(2, "--causal with 1 queries and 2 keys", SOFT_FILES "--causal");
+    assert_stops(2, "--causal with 1 queries and 2 keys", WORKED_EXAMPLE "--causal");
 }
 END_TEST
 
 START_TEST(a_product_beyond_the_range_of_a_double_is_refused) {
-    write_soft_lookup();
-    write_text(SCRATCH "sq.csv", "1e200,0\n");
-    write_text(SCRATCH "sk.csv", "1,0\n1e200,1\n");
-    assert_stops(1, "the logit of query 0 and key 1 (with sqrt) is beyond the range", SOFT_FILES);
+    write_worked_example();
+    write_text(SCRATCH "wq.csv", "1e200,0\n");
+    write_text(SCRATCH "wk.csv", "1,0\n1e200,1\n");
+    assert_stops(1, "the logit of query 0 and key 1 (with sqrt) is beyond the range",
+                 WORKED_EXAMPLE);
 }
 END_TEST
 
