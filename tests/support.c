@@ -19,6 +19,13 @@ Suite *suite_of(const char *name, const TTest *const *tests, int count, double s
     return suite;
 }
 
+void add_loop(Suite *suite, const TTest *test, int count, double seconds) {
+    TCase *test_case = tcase_create("loop");
+    tcase_set_timeout(test_case, seconds);
+    tcase_add_loop_test(test_case, test, 0, count);
+    suite_add_tcase(suite, test_case);
+}
+
 tt_tensor random_tensor(tt_rng *rng, tt_size batch, tt_size rows, tt_size cols) {
     tt_tensor t = tt_tensor_new(batch, rows, cols);
     ck_assert(t.data != NULL);

@@ -17,6 +17,9 @@
 /* A suite with one test case; a minute is for sanitizers and valgrind, not for the tests. */
 Suite *suite_of(const char *name, const TTest *const *tests, int count, double seconds);
 
+/* Adds a test that runs for each _i below the count. */
+void add_loop(Suite *suite, const TTest *test, int count, double seconds);
+
 /* Standard normal entries from the stream; fails the test without memory. Free with
  * tt_tensor_free. */
 tt_tensor random_tensor(tt_rng *rng, tt_size batch, tt_size rows, tt_size cols);
