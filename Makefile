@@ -90,7 +90,7 @@ FUZZ_RUNS ?= 10000000
 fuzz:
 	@mkdir -p build/fuzz/corpus
 	clang $(STANDARD) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/heads/npy.c experiments/heads/array_file.c -lm -o build/fuzz/npy
+	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/heads/npy.c experiments/heads/array.c experiments/heads/array_file.c -lm -o build/fuzz/npy
 	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
 
 # Deliberate faults, one at a time: does a test notice each? Takes most of an hour.
@@ -121,14 +121,18 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	  --inline-suppr --suppress=missingIncludeSystem -Iinclude -Isrc -Iexperiments src experiments
 	shellcheck $(SH_FILES)
+	scripts/graph >/dev/null
+
+# Who includes whom; what may not be is an error, here and in lint.
+graph:
+	@scripts/graph
 
 # ---- The experiment and its figures --------------------------------------------------------------
 
 RESULTS ?= results
 STALL_OPTIONS ?=
 # Enough rows for figures, at four numbers of keys and under every rule, in some 20 seconds.
-ALL_RULES = none,sqrt,linear,log,keys,cosine,t5,rms
-SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale $(ALL_RULES) --rows 10000
+SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 
 DRAW = for run in stall saturation gradcheck; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
@@ -157,7 +161,7 @@ EXPECTED = experiments/expected
 expected: all example
 	@mkdir -p $(BUILD)/expected/figures
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/stall.txt
-	$(BUILD)/sqrtdk stall --scale $(ALL_RULES) --output $(BUILD)/expected/stall_rules.csv >$(BUILD)/expected/stall_rules.txt
+	$(BUILD)/sqrtdk stall --scale all --output $(BUILD)/expected/stall_rules.csv >$(BUILD)/expected/stall_rules.txt
 	$(BUILD)/sqrtdk saturation --output $(BUILD)/expected/saturation.csv >$(BUILD)/expected/saturation.txt
 	scripts/compare_published >$(EXPECTED)/published.txt
 	$(BUILD)/sqrtdk gradcheck --quiet --output $(BUILD)/expected/gradcheck.csv >$(EXPECTED)/gradcheck.txt
@@ -200,4 +204,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all example test asan tsan valgrind fuzz mutants coverage lint reproduce plots expected check-expected install clean
+.PHONY: all example test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

@@ -15,32 +15,24 @@
 #include "stall/stall.h"
 #include "trace/trace.h"
 
-typedef struct subcommand {
-    const command_spec *spec;
-    int (*run)(int argc, char **argv);
-} subcommand;
-
-static const subcommand SUBCOMMANDS[] = {
-    {&STALL_COMMAND, stall_main},           {&GRADCHECK_COMMAND, gradcheck_main},
-    {&TRACE_COMMAND, trace_main},           {&INSPECT_COMMAND, inspect_main},
-    {&SATURATION_COMMAND, saturation_main},
+static const command_spec *const COMMANDS[] = {
+    &STALL_COMMAND, &GRADCHECK_COMMAND, &TRACE_COMMAND, &INSPECT_COMMAND, &SATURATION_COMMAND,
 };
 
-enum { COUNT = sizeof SUBCOMMANDS / sizeof *SUBCOMMANDS };
+enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 static int print_help(void) {
     puts("sqrtdk: why attention divides by the square root of d_k, shown on numbers.\n\n"
          "Usage: sqrtdk SUBCOMMAND [options]\n"
          "       sqrtdk help SUBCOMMAND\n"
          "       sqrtdk --help | --version\n\nSubcommands:");
-    for (int i = 0; i < COUNT; i++)
-        printf("  %-12s %s\n", SUBCOMMANDS[i].spec->name, SUBCOMMANDS[i].spec->summary);
+    for (int i = 0; i < COUNT; i++) printf("  %-12s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     return EXIT_OK;
 }
 
-static const subcommand *find(const char *name) {
+static const command_spec *find(const char *name) {
     for (int i = 0; i < COUNT; i++)
-        if (strcmp(SUBCOMMANDS[i].spec->name, name) == 0) return &SUBCOMMANDS[i];
+        if (strcmp(COMMANDS[i]->name, name) == 0) return COMMANDS[i];
     return NULL;
 }
 
@@ -48,7 +40,7 @@ static int unknown(const char *word) {
     static const char *const WORDS[] = {"help", "--help", "--version"};
     const char *names[COUNT + 3];
     int count = 0;
-    for (; count < COUNT; count++) names[count] = SUBCOMMANDS[count].spec->name;
+    for (; count < COUNT; count++) names[count] = COMMANDS[count]->name;
     for (int i = 0; i < 3; i++) names[count++] = WORDS[i];
     const char *nearest = options_nearest(word, names, count);
     if (nearest)
@@ -74,10 +66,10 @@ static int run(int argc, char **argv) {
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
                 strcmp(argv[1], "-h") == 0;
     if (help && (argc == 2 || strcmp(argv[2], "help") == 0)) return print_help();
-    const subcommand *s = find(argv[help ? 2 : 1]);
-    if (!s) return unknown(argv[help ? 2 : 1]);
-    if (!help) return s->run(argc - 1, argv + 1);
-    options_help(s->spec);
+    const command_spec *command = find(argv[help ? 2 : 1]);
+    if (!command) return unknown(argv[help ? 2 : 1]);
+    if (!help) return command_run(command, argc - 1, argv + 1);
+    command_help(command);
     return EXIT_OK;
 }
 

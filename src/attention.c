@@ -1,7 +1,6 @@
-/* attention.c: see tt/attention.h for the formulas. Backward mirrors forward pass by pass, for one
- * entry of the batch at a time. The scale rules (tt/scale.h) give logits
- *     Z_ij = f_i a_i b_j S_ij,   S = Q K^T
- * with f from the rule's factor (and its sum of key norms), a and b from the cosine's norms.
+/* attention.c: backward mirrors forward pass by pass, for one entry of the batch at a time. The
+ * scale rules (tt/scale.h) give logits Z_ij = f_i a_i b_j S_ij,   S = Q K^T with f from the rule's
+ * factor (and its sum of key norms), a and b from the cosine's norms.
  */
 #include "tt/attention.h"
 
@@ -30,7 +29,8 @@ enum { Q, K, V };
 typedef struct entry {
     tt_size tq, tk, dk, dv;
     const double *q, *k, *v;
-    double *z, *p, *dz, *f, *b;
+    double *z, *p, *dz;
+    double *row_factor, *col_factor; /* f_i a_i [Tq] and b_j [Tk] */
     const unsigned char *allowed;
 } entry;
 
@@ -66,8 +66,8 @@ static entry entry_of(const tt_call *c, const saved *s, tt_size b) {
     e.z = tt_tensor_matrix(s->logits, b).data;
     e.p = tt_tensor_matrix(s->weights, b).data;
     e.dz = tt_tensor_matrix(s->dlogits, b).data;
-    e.f = tt_tensor_matrix(s->row_factor, b).data;
-    e.b = tt_tensor_matrix(s->col_factor, b).data;
+    e.row_factor = tt_tensor_matrix(s->row_factor, b).data;
+    e.col_factor = tt_tensor_matrix(s->col_factor, b).data;
     return e;
 }
 
@@ -77,7 +77,7 @@ static double inverse_or_zero(double x) {
 
 /* ---- The scale rules' norms, forward and backward -------------------------------------------- */
 
-/* f and b start as the rule's factor and 1; norms are multiplied in. */
+/* The factors start as the rule's and 1; norms are multiplied in. */
 static void norms_forward(const saved *s, const entry *e) {
     if (s->norms == TT_NORMS_NONE) return;
     for (tt_size j = 0; j < e->tk; j++) s->key_norm[j] = tt_norm(e->k + j * e->dk, e->dk);
@@ -87,10 +87,10 @@ static void norms_forward(const saved *s, const entry *e) {
         if (s->norms == TT_NORMS_KEY_SUM)
             for (tt_size j = 0; j < e->tk; j++)
                 if (allows(e, i, j)) divisor += s->key_norm[j];
-        e->f[i] *= inverse_or_zero(divisor);
+        e->row_factor[i] *= inverse_or_zero(divisor);
     }
     if (s->norms == TT_NORMS_COSINE)
-        for (tt_size j = 0; j < e->tk; j++) e->b[j] = inverse_or_zero(s->key_norm[j]);
+        for (tt_size j = 0; j < e->tk; j++) e->col_factor[j] = inverse_or_zero(s->key_norm[j]);
 }
 
 /* dx -= share x / |x|, or share x / |x|^2 where `squared`; nothing for a zero vector. */
@@ -125,7 +125,7 @@ static void norms_backward(const saved *s, const entry *e, double *dq, double *d
             if (!allows(e, i, j)) continue;
             /* for a key sum the factor f is 1 / N_i itself */
             share += s->norms == TT_NORMS_COSINE ? e->dz[i * e->tk + j] * e->z[i * e->tk + j]
-                                                 : s->query_share[i] * e->f[i];
+                                                 : s->query_share[i] * e->row_factor[i];
         }
         move_along(dk + j * e->dk, e->k + j * e->dk, e->dk, share, s->norms == TT_NORMS_COSINE);
     }
@@ -142,7 +142,8 @@ static void attention_forward(const tt_call *c) {
         /* 2. Z = f a b S */
         norms_forward(s, &e);
         for (tt_size i = 0; i < e.tq; i++)
-            for (tt_size j = 0; j < e.tk; j++) e.z[i * e.tk + j] *= e.f[i] * e.b[j];
+            for (tt_size j = 0; j < e.tk; j++)
+                e.z[i * e.tk + j] *= e.row_factor[i] * e.col_factor[j];
         /* 3. P = softmax(Z) */
         for (tt_size i = 0; i < e.tq; i++)
             tt_softmax_row(e.z + i * e.tk, allowed_row(&e, i), e.tk, e.p + i * e.tk);
@@ -170,7 +171,7 @@ static void attention_backward(const tt_call *c) {
         /* 2. Z = f a b S:    dS = f a b dZ, and through the norms */
         for (tt_size i = 0; i < e.tq; i++)
             for (tt_size j = 0; j < e.tk; j++)
-                t[i * e.tk + j] = e.f[i] * e.b[j] * e.dz[i * e.tk + j];
+                t[i * e.tk + j] = e.row_factor[i] * e.col_factor[j] * e.dz[i * e.tk + j];
         if (s->norms != TT_NORMS_NONE) norms_backward(s, &e, dq, dk);
         /* 1. S = Q K^T:      dQ = dS K, dK = dS^T Q */
         if (dq) tt_gemm(TT_GEMM_NN, e.tq, e.dk, e.tk, t, e.k, dq, true);
@@ -205,8 +206,8 @@ static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_ten
                 s->allowed[(b * q.rows + i) * k.rows + j] = may;
                 visible += may;
             }
-            s->row_factor.data[b * q.rows + i] =
-                o->rule ? o->rule->factor(o->rule, q.cols, visible, k.rows) : o->scale;
+            const tt_scale_row row = {q.cols, visible, k.rows};
+            s->row_factor.data[b * q.rows + i] = o->rule ? tt_scale_factor(o->rule, row) : o->scale;
         }
         for (tt_size j = 0; j < k.rows; j++) s->col_factor.data[b * k.rows + j] = 1;
     }
@@ -235,16 +236,18 @@ static saved *save(tt_tape *tape, const tt_attention_options *o, tt_tensor q, tt
 }
 
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options) {
-    tt_tensor tq = tt_value(tape, q), tk = tt_value(tape, k), tv = tt_value(tape, v);
-    if (!shapes_fit(tape, tq, tk, tv)) return (tt_var){-1, 0};
-    saved *s = save(tape, &options, tq, tk, tv);
+    tt_tensor q_value = tt_value(tape, q), k_value = tt_value(tape, k), v_value = tt_value(tape, v);
+    if (!shapes_fit(tape, q_value, k_value, v_value)) return (tt_var){-1, 0};
+    if (!options.rule && options.scale == 0)
+        return tt_tape_fail(tape, "attention: no scale given (a factor of 0 takes a rule)");
+    saved *s = save(tape, &options, q_value, k_value, v_value);
     if (!s) return (tt_var){-1, 0};
     for (tt_size i = 0; i < tt_tensor_count(s->row_factor); i++)
         if (!isfinite(s->row_factor.data[i]))
             return tt_tape_fail(tape, "attention: the scale %g is not finite",
                                 s->row_factor.data[i]);
-    return tt_custom(tape, "attention", 3, (tt_var[]){q, k, v}, tq.batch, tq.rows, tv.cols,
-                     attention_forward, attention_backward, s);
+    return tt_custom(tape, "attention", 3, (tt_var[]){q, k, v}, q_value.batch, q_value.rows,
+                     v_value.cols, attention_forward, attention_backward, s);
 }
 
 tt_tensor tt_attention_logits(const tt_tape *tape, tt_var output) {

@@ -1,4 +1,4 @@
-/* gemm.c: a register tile of MR x NR elements, walked over C; see gemm.h for what it promises.
+/* gemm.c: a register tile of MR x NR elements, walked over C.
  *
  *        NR columns           B is read in panels of KC x NR. A panel that lies ready in
  *      +-----------+          memory (B not transposed, NR full columns) is used in place;
@@ -69,8 +69,7 @@ static void column_block_portable(tt_size m, tt_size kc, strided a, const double
     column_block(m, kc, a, panel, panel_row, c, c_row, cols, load);
 }
 
-/* The same source compiled for newer x86 processors and chosen at run time, so that a binary built
- * anywhere runs everywhere. Fused multiply-add is exact on all of them; only the speed differs. */
+/* The same source compiled for newer x86 processors: fused multiply-add is exact on all of them. */
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2,fma"))) static void
 column_block_avx2(tt_size m, tt_size kc, strided a, const double *panel, tt_size panel_row,
@@ -84,31 +83,16 @@ column_block_avx512(tt_size m, tt_size kc, strided a, const double *panel, tt_si
     column_block(m, kc, a, panel, panel_row, c, c_row, cols, load);
 }
 
-static column_block_fn *pick(const char **name) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq")) {
-        *name = "avx512";
-        return column_block_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        *name = "avx2";
-        return column_block_avx2;
-    }
-    *name = "portable";
-    return column_block_portable;
+static column_block_fn *pick(void) {
+    const tt_kernel here = tt_kernel_here();
+    if (here == TT_KERNEL_AVX512) return column_block_avx512;
+    return here == TT_KERNEL_AVX2 ? column_block_avx2 : column_block_portable;
 }
 #else
-static column_block_fn *pick(const char **name) {
-    *name = "portable";
+static column_block_fn *pick(void) {
     return column_block_portable;
 }
 #endif
-
-const char *tt_kernel_name(void) {
-    const char *name;
-    (void)pick(&name);
-    return name;
-}
 
 /* panel[p][j] = B(p0 + p, j0 + j), zero from column `cols` up. */
 static void copy_panel(tt_gemm_form form, tt_size n, tt_size k, const double *b, tt_size p0,
@@ -125,8 +109,7 @@ static void copy_panel(tt_gemm_form form, tt_size n, tt_size k, const double *b,
 void tt_gemm(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a, const double *b,
              double *c, bool accumulate) {
     double buffer[KC * NR];
-    const char *name;
-    column_block_fn *run = pick(&name);
+    column_block_fn *run = pick();
     if (k == 0 && !accumulate) memset(c, 0, (size_t)(m * n) * sizeof *c);
     for (tt_size j0 = 0; j0 < n; j0 += NR) {
         int cols = n - j0 < NR ? (int)(n - j0) : NR;

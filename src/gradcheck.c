@@ -1,5 +1,5 @@
-/* gradcheck.c: see tt/gradcheck.h for the method and the rule.
- * C. J. F. Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Adv. Eng. Software 4 (1982).
+/* gradcheck.c: C. J. F. Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Adv. Eng.
+ * Software 4 (1982), with a bar for every entry of his tableau.
  */
 #include "tt/gradcheck.h"
 
@@ -17,11 +17,11 @@ enum { LEVELS = 21, COLUMNS = 6, NOISE_LEVELS = 4, TAYLOR_STEPS = 24 };
 static const double FIRST_STEP = 0.25;
 
 typedef struct checker {
-    tt_check_build *build;
+    tt_gradcheck_build *build;
     void *context;
     const tt_tensor *inputs;
     int count;
-    tt_check_options options;
+    tt_gradcheck_options options;
     tt_tape *above, *below; /* at x + h and x - h */
     double *w;              /* of the output's count */
     tt_size out_count;
@@ -158,40 +158,41 @@ static estimate differentiate(checker *c, line l) {
 
 /* ---- Verdicts -------------------------------------------------------------------------------- */
 
-tt_check_verdict tt_check_judge(double analytic, double numeric, double error_bar, double unseen,
-                                double floor, double k, double rtol) {
+tt_gradcheck_verdict tt_gradcheck_judge(double analytic, double numeric, double error_bar,
+                                        double unseen, double floor, double k, double rtol) {
     const double size = fmax(fabs(analytic), fabs(numeric));
     const double distance = fabs(analytic - numeric), bar = k * error_bar;
     /* a comparison with NaN is false: what is no number never passes */
-    if (!(distance <= k * (error_bar + unseen) + rtol * size)) return TT_CHECK_FAIL;
+    if (!(distance <= k * (error_bar + unseen) + rtol * size)) return TT_GRADCHECK_FAIL;
     if (error_bar == 0)
-        return analytic == 0 && k * unseen <= floor ? TT_CHECK_PASS : TT_CHECK_INCONCLUSIVE;
+        return analytic == 0 && k * unseen <= floor ? TT_GRADCHECK_PASS : TT_GRADCHECK_INCONCLUSIVE;
     bool resolved = bar <= rtol * fmax(size, floor);
-    return resolved && distance <= bar + rtol * size ? TT_CHECK_PASS : TT_CHECK_INCONCLUSIVE;
+    return resolved && distance <= bar + rtol * size ? TT_GRADCHECK_PASS
+                                                     : TT_GRADCHECK_INCONCLUSIVE;
 }
 
-static double severity(const checker *c, const tt_check_point *p) {
+static double severity(const checker *c, const tt_gradcheck_point *p) {
     double distance = fabs(p->analytic - p->numeric);
     double allowed =
         c->options.k * p->error_bar + c->options.rtol * fmax(fabs(p->analytic), fabs(p->numeric));
     return distance == 0 ? 0 : distance / allowed;
 }
 
-static void count_point(const checker *c, tt_check_result *r, const tt_check_point *p) {
+static void count_point(const checker *c, tt_gradcheck_result *r, const tt_gradcheck_point *p) {
     r->checked++;
-    r->passed += p->verdict == TT_CHECK_PASS;
-    r->failed += p->verdict == TT_CHECK_FAIL;
-    r->inconclusive += p->verdict == TT_CHECK_INCONCLUSIVE;
-    if (p->verdict == TT_CHECK_PASS && r->largest > 0)
+    r->passed += p->verdict == TT_GRADCHECK_PASS;
+    r->failed += p->verdict == TT_GRADCHECK_FAIL;
+    r->inconclusive += p->verdict == TT_GRADCHECK_INCONCLUSIVE;
+    if (p->verdict == TT_GRADCHECK_PASS && r->largest > 0)
         r->worst_pass = fmax(r->worst_pass, fabs(p->analytic - p->numeric) / r->largest);
     if (r->checked == 1 || !(severity(c, p) <= severity(c, &r->worst))) r->worst = *p;
 }
 
-static void check_line(checker *c, line l, double analytic, tt_check_result *r) {
+static void check_line(checker *c, line l, double analytic, tt_gradcheck_result *r) {
     estimate e = differentiate(c, l);
-    tt_check_point p = {l.index, analytic, e.value, e.bar, e.unseen, TT_CHECK_FAIL};
-    p.verdict =
-        tt_check_judge(analytic, e.value, e.bar, e.unseen, r->floor, c->options.k, c->options.rtol);
+    tt_gradcheck_point p = {l.index, analytic, e.value, e.bar, e.unseen, TT_GRADCHECK_FAIL};
+    p.verdict = tt_gradcheck_judge(analytic, e.value, e.bar, e.unseen, r->floor, c->options.k,
+                                   c->options.rtol);
     count_point(c, r, &p);
 }
 
@@ -261,7 +262,8 @@ static double largest_of(tt_tensor t) {
 
 /* Every coordinate, or a random subset (a walk over a shuffled order would need memory: each
  * coordinate is taken with the chance that leaves the wanted number) and random directions. */
-static void check_input(checker *c, int input, tt_tensor grad, tt_rng *rng, tt_check_result *r) {
+static void check_input(checker *c, int input, tt_tensor grad, tt_rng *rng,
+                        tt_gradcheck_result *r) {
     const tt_size count = tt_tensor_count(grad), most = c->options.most_coordinates;
     memcpy(c->start.data, c->inputs[input].data, (size_t)count * sizeof(double));
     tt_size wanted = count < most ? count : most;
@@ -299,7 +301,7 @@ static double floor_of(const checker *c, double own, double all) {
     return 1e-9 * (own > 0 ? own : all > 0 ? all : 1);
 }
 
-static void check_all(checker *c, tt_tape *tape, tt_rng *rng, tt_check_result *results) {
+static void check_all(checker *c, tt_tape *tape, tt_rng *rng, tt_gradcheck_result *results) {
     tt_var input[TT_MAX_INPUTS];
     for (int i = 0; i < c->count; i++)
         input[i] = tt_param(tape, c->inputs[i], (tt_tensor){0, 0, 0, NULL});
@@ -312,7 +314,7 @@ static void check_all(checker *c, tt_tape *tape, tt_rng *rng, tt_check_result *r
     c->error = tt_tape_error(tape);
     double largest = 0;
     for (int i = 0; i < c->count && !c->error; i++) {
-        results[i] = (tt_check_result){.largest = largest_of(tt_grad(tape, input[i]))};
+        results[i] = (tt_gradcheck_result){.largest = largest_of(tt_grad(tape, input[i]))};
         largest = fmax(largest, results[i].largest);
     }
     for (int i = 0; i < c->count && !c->error; i++) {
@@ -321,8 +323,9 @@ static void check_all(checker *c, tt_tape *tape, tt_rng *rng, tt_check_result *r
     }
 }
 
-const char *tt_gradcheck(tt_check_build *build, void *context, const tt_tensor *inputs, int count,
-                         const tt_check_options *options, tt_check_result *results) {
+const char *tt_gradcheck(tt_gradcheck_build *build, void *context, const tt_tensor *inputs,
+                         int count, const tt_gradcheck_options *options,
+                         tt_gradcheck_result *results) {
     static _Thread_local char message[256];
     checker c = {build, context, inputs, count, *options, .above = tt_tape_new()};
     tt_tape *tape = tt_tape_new();

@@ -1,4 +1,3 @@
-/* mask.c: see tt/mask.h. */
 #include "tt/mask.h"
 
 bool tt_mask_is_empty(const tt_mask *mask) {

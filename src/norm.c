@@ -1,4 +1,3 @@
-/* norm.c: see tt/norm.h. */
 #include "tt/norm.h"
 
 #include <math.h>

@@ -135,29 +135,29 @@ tt_var tt_add(tt_tape *tape, tt_var a, tt_var b) {
                      add_backward, NULL);
 }
 
-/* ---- scale ----------------------------------------------------------------------------------- */
+/* ---- product with a number ------------------------------------------------------------------- */
 
-static void scale_forward(const tt_call *c) {
+static void mul_scalar_forward(const tt_call *c) {
     const double s = *(const double *)c->context;
     tt_size count = tt_tensor_count(c->out);
     for (tt_size i = 0; i < count; i++) c->out.data[i] = s * c->in[0].data[i];
 }
 
-static void scale_backward(const tt_call *c) {
+static void mul_scalar_backward(const tt_call *c) {
     const double s = *(const double *)c->context;
     tt_size count = tt_tensor_count(c->out);
     if (!c->din[0].data) return;
     for (tt_size i = 0; i < count; i++) c->din[0].data[i] += s * c->dout.data[i];
 }
 
-tt_var tt_scale(tt_tape *tape, tt_var a, double s) {
+tt_var tt_mul_scalar(tt_tape *tape, tt_var a, double s) {
     tt_tensor t = tt_value(tape, a);
-    if (!isfinite(s)) return tt_tape_fail(tape, "scale: the factor %g is not finite", s);
+    if (!isfinite(s)) return tt_tape_fail(tape, "mul_scalar: the factor %g is not finite", s);
     double *context = tt_tape_alloc(tape, sizeof *context);
     if (!context) return (tt_var){-1, 0};
     *context = s;
-    return tt_custom(tape, "scale", 1, &a, t.batch, t.rows, t.cols, scale_forward, scale_backward,
-                     context);
+    return tt_custom(tape, "mul_scalar", 1, &a, t.batch, t.rows, t.cols, mul_scalar_forward,
+                     mul_scalar_backward, context);
 }
 
 /* ---- softmax --------------------------------------------------------------------------------- */

@@ -1,4 +1,3 @@
-/* optim.c: see tt/optim.h. */
 #include "tt/optim.h"
 
 void tt_sgd_step(tt_tensor value, tt_tensor grad, double lr) {

@@ -1,4 +1,4 @@
-/* rng.c: MT19937 and torch's ways from its words to numbers; see tt/rng.h. */
+/* rng.c: MT19937 and torch's ways from its words to numbers. */
 #include "tt/rng.h"
 
 #include <math.h>

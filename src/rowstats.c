@@ -1,4 +1,4 @@
-/* rowstats.c: see tt/rowstats.h. */
+/* rowstats.c: two passes, since a share of the rest needs the rest first. */
 #include "tt/rowstats.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* softmax.c: see softmax.h. */
+/* softmax.c: a NaN is looked for nowhere: it makes the sum, and so the row, NaN. */
 #include "softmax.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static bool is_allowed(const unsigned char *allowed, tt_size j) {
 void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, double *w) {
     double largest = -INFINITY;
     for (tt_size j = 0; j < n; j++)
-        if (is_allowed(allowed, j) && !(z[j] <= largest)) largest = z[j]; /* NaN stays */
+        if (is_allowed(allowed, j) && z[j] > largest) largest = z[j];
     double sum = 0;
     for (tt_size j = 0; j < n; j++) {
         w[j] = is_allowed(allowed, j) ? exp(z[j] - largest) : 0;

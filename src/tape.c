@@ -1,4 +1,4 @@
-/* tape.c: the arena, the list of nodes and the walk backward; see tt/tape.h. */
+/* tape.c: the arena, the list of nodes and the walk backward. */
 #include "tt/tape.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* tensor.c: see tt/tensor.h. The only arithmetic here is the overflow check. */
+/* tensor.c: the only arithmetic here is the overflow check. */
 #include "tt/tensor.h"
 
 #include <stdint.h>

@@ -19,13 +19,14 @@
     X(scale, QUICK)                                                                                \
     X(stall, QUICK)                                                                                \
     X(options, QUICK)                                                                              \
+    X(csv, QUICK)                                                                                  \
     X(output, QUICK)                                                                               \
     X(reference, QUICK)                                                                            \
     X(npy, QUICK)                                                                                  \
     X(trace, QUICK)                                                                                \
     X(inspect, QUICK)                                                                              \
     X(theory, LONG)                                                                                \
-    X(model, LONG)                                                                                 \
+    X(training, LONG)                                                                              \
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \
     X(program, LONG)

@@ -117,7 +117,7 @@ void read_lesson(const char *name, double *out, int count);
 void write_worked_example(void);
 
 /* An array of finite floats in a file; both fail the test if they cannot. */
-struct array_file read_array(const char *path);
+array read_array(const char *path);
 void write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data);
 
 /* ---- CSV tables ------------------------------------------------------------------------------ */

@@ -15,7 +15,7 @@ static tt_var build_fused(tt_tape *tape, const tt_var *in) {
 
 static tt_var build_composed(tt_tape *tape, const tt_var *in) {
     tt_var scores = tt_matmul_nt(tape, in[0], in[1]);
-    return tt_matmul(tape, tt_softmax(tape, tt_scale(tape, scores, scale_in_use)), in[2]);
+    return tt_matmul(tape, tt_softmax(tape, tt_mul_scalar(tape, scores, scale_in_use)), in[2]);
 }
 
 static tt_var build_self(tt_tape *tape, const tt_var *in) {

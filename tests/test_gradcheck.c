@@ -11,7 +11,7 @@
 #include "tt/attention.h"
 #include "tt/ops.h"
 
-static const tt_check_options DEFAULTS = {0};
+static const tt_gradcheck_options DEFAULTS = {0};
 
 /* ---- Functions of one number with known derivatives ------------------------------------------ */
 
@@ -68,9 +68,10 @@ static tt_var build_function(tt_tape *tape, const tt_var *input, void *context) 
                      context);
 }
 
-static tt_check_result check_function(function f, tt_size count, const tt_check_options *options) {
+static tt_gradcheck_result check_function(function f, tt_size count,
+                                          const tt_gradcheck_options *options) {
     tt_rng rng;
-    tt_check_result r;
+    tt_gradcheck_result r;
     tt_rng_seed(&rng, 8);
     tt_tensor x = random_tensor(&rng, 1, 1, count);
     const char *error = tt_gradcheck(build_function, &f, &x, 1, options, &r);
@@ -83,7 +84,7 @@ START_TEST(right_derivatives_of_curved_functions_all_pass) {
     static const function RIGHT[] = {
         {exp, exp, 0}, {cos, minus_sin, 0}, {cube, cube_slope, 0}, {bell, bell_slope, 0}};
     for (int i = 0; i < LENGTH(RIGHT); i++) {
-        tt_check_result r = check_function(RIGHT[i], 200, &DEFAULTS);
+        tt_gradcheck_result r = check_function(RIGHT[i], 200, &DEFAULTS);
         ck_assert_int_eq(r.checked, 200);
         ck_assert_int_eq(r.failed, 0);
         /* beyond |x| = 1, where a third of the points lie, the bell's slope is below resolution */
@@ -94,13 +95,13 @@ START_TEST(right_derivatives_of_curved_functions_all_pass) {
 END_TEST
 
 START_TEST(an_error_of_a_hundred_thousandth_fails) {
-    tt_check_result r = check_function((function){exp, exp, 1e-5}, 50, &DEFAULTS);
+    tt_gradcheck_result r = check_function((function){exp, exp, 1e-5}, 50, &DEFAULTS);
     ck_assert_int_eq(r.failed, 50);
 }
 END_TEST
 
 START_TEST(a_flipped_sign_fails_everywhere) {
-    tt_check_result r = check_function((function){exp, exp, -2}, 50, &DEFAULTS);
+    tt_gradcheck_result r = check_function((function){exp, exp, -2}, 50, &DEFAULTS);
     ck_assert_int_eq(r.failed, 50);
     ck_assert(r.worst.analytic < 0 && r.worst.numeric > 0);
     ck_assert_double_eq_tol(r.taylor_slope, 1, 0.1);
@@ -108,15 +109,15 @@ START_TEST(a_flipped_sign_fails_everywhere) {
 END_TEST
 
 START_TEST(a_linear_function_is_said_to_be_linear) {
-    tt_check_result r = check_function((function){linear, three, 0}, 20, &DEFAULTS);
+    tt_gradcheck_result r = check_function((function){linear, three, 0}, 20, &DEFAULTS);
     ck_assert_int_eq(r.passed, 20);
     ck_assert(isnan(r.taylor_slope));
 }
 END_TEST
 
 START_TEST(a_large_input_is_sampled_and_checked_along_directions) {
-    tt_check_options options = {.most_coordinates = 10, .directions = 3};
-    tt_check_result r = check_function((function){exp, exp, 0}, 1000, &options);
+    tt_gradcheck_options options = {.most_coordinates = 10, .directions = 3};
+    tt_gradcheck_result r = check_function((function){exp, exp, 0}, 1000, &options);
     ck_assert_int_eq(r.checked, 13);
     ck_assert_int_eq(r.passed, 13);
     r = check_function((function){exp, exp, 0.01}, 1000, &options);
@@ -125,8 +126,8 @@ START_TEST(a_large_input_is_sampled_and_checked_along_directions) {
 END_TEST
 
 START_TEST(a_fixed_step_is_judged_by_its_own_error) {
-    tt_check_options options = {.step = 0.1}; /* truncation h^2/6 of the derivative: 0.2 % */
-    tt_check_result r = check_function((function){exp, exp, 0}, 50, &options);
+    tt_gradcheck_options options = {.step = 0.1}; /* truncation h^2/6 of the derivative: 0.2 % */
+    tt_gradcheck_result r = check_function((function){exp, exp, 0}, 50, &options);
     ck_assert_int_eq(r.failed, 0);
     ck_assert_int_eq(r.inconclusive, 50);
     r = check_function((function){exp, exp, 0.1}, 50, &options);
@@ -157,11 +158,11 @@ static tt_var build_lopsided(tt_tape *tape, const tt_var *input, void *context) 
                      context);
 }
 
-static tt_check_result check_lopsided(double share, double reported) {
+static tt_gradcheck_result check_lopsided(double share, double reported) {
     double x[] = {0.3, -0.7};
     tt_tensor input = tt_tensor_view(x, 1, 1, 2);
     lopsided l = {share, reported};
-    tt_check_result r;
+    tt_gradcheck_result r;
     ck_assert(!tt_gradcheck(build_lopsided, &l, &input, 1, &DEFAULTS, &r));
     return r;
 }
@@ -180,7 +181,7 @@ START_TEST(a_true_zero_passes) {
 END_TEST
 
 START_TEST(a_gradient_below_resolution_is_inconclusive) {
-    tt_check_result r = check_lopsided(1e-30, 1e-30);
+    tt_gradcheck_result r = check_lopsided(1e-30, 1e-30);
     ck_assert_int_eq(r.passed, 1);
     ck_assert_int_eq(r.inconclusive, 1);
 }
@@ -190,24 +191,26 @@ END_TEST
 
 START_TEST(the_rule_at_each_of_its_branches) {
     const double k = 4, rtol = 1e-6, floor = 1e-9, un = 1e-16;
-    ck_assert_int_eq(tt_check_judge(1, 1, 1e-12, un, floor, k, rtol), TT_CHECK_PASS);
-    ck_assert_int_eq(tt_check_judge(1, 1 + 2e-6, 1e-12, un, floor, k, rtol), TT_CHECK_FAIL);
-    ck_assert_int_eq(tt_check_judge(1, -1, 1e-12, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(1, 1, 1e-12, un, floor, k, rtol), TT_GRADCHECK_PASS);
+    ck_assert_int_eq(tt_gradcheck_judge(1, 1 + 2e-6, 1e-12, un, floor, k, rtol), TT_GRADCHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(1, -1, 1e-12, un, floor, k, rtol), TT_GRADCHECK_FAIL);
     /* a bar too wide to tell, and a difference far beyond even that bar */
-    ck_assert_int_eq(tt_check_judge(1, 1.01, 0.01, un, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
-    ck_assert_int_eq(tt_check_judge(1, 2, 0.01, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(1, 1.01, 0.01, un, floor, k, rtol),
+                     TT_GRADCHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_gradcheck_judge(1, 2, 0.01, un, floor, k, rtol), TT_GRADCHECK_FAIL);
     /* beyond the bar, but not beyond what no difference can see */
-    ck_assert_int_eq(tt_check_judge(3e-16, 1e-20, 1e-22, un, floor, k, rtol),
-                     TT_CHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_gradcheck_judge(3e-16, 1e-20, 1e-22, un, floor, k, rtol),
+                     TT_GRADCHECK_INCONCLUSIVE);
     /* nothing moved: zero, zero with too coarse a look, not zero, and not zero by far */
-    ck_assert_int_eq(tt_check_judge(0, 0, 0, un, floor, k, rtol), TT_CHECK_PASS);
-    ck_assert_int_eq(tt_check_judge(0, 0, 0, 1e-8, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
-    ck_assert_int_eq(tt_check_judge(1e-20, 0, 0, un, floor, k, rtol), TT_CHECK_INCONCLUSIVE);
-    ck_assert_int_eq(tt_check_judge(1e-9, 0, 0, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(0, 0, 0, un, floor, k, rtol), TT_GRADCHECK_PASS);
+    ck_assert_int_eq(tt_gradcheck_judge(0, 0, 0, 1e-8, floor, k, rtol), TT_GRADCHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_gradcheck_judge(1e-20, 0, 0, un, floor, k, rtol),
+                     TT_GRADCHECK_INCONCLUSIVE);
+    ck_assert_int_eq(tt_gradcheck_judge(1e-9, 0, 0, un, floor, k, rtol), TT_GRADCHECK_FAIL);
     /* a wrong zero */
-    ck_assert_int_eq(tt_check_judge(0, 1e-9, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
-    ck_assert_int_eq(tt_check_judge(NAN, 0, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
-    ck_assert_int_eq(tt_check_judge(0, NAN, 1e-14, un, floor, k, rtol), TT_CHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(0, 1e-9, 1e-14, un, floor, k, rtol), TT_GRADCHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(NAN, 0, 1e-14, un, floor, k, rtol), TT_GRADCHECK_FAIL);
+    ck_assert_int_eq(tt_gradcheck_judge(0, NAN, 1e-14, un, floor, k, rtol), TT_GRADCHECK_FAIL);
 }
 END_TEST
 
@@ -220,13 +223,13 @@ static tt_var build_faulty(tt_tape *tape, const tt_var *in, void *context) {
 START_TEST(each_fault_fails_and_the_same_code_without_one_passes) {
     for (int f = 0; f < FAULTS; f++) {
         tt_rng rng;
-        tt_check_result r[3];
+        tt_gradcheck_result r[3];
         fault the_fault = (fault)f;
         tt_tensor in[3];
         draw_inputs(&rng, 12, in, 2, 4, 4, 5, 3);
         ck_assert(!tt_gradcheck(build_faulty, &the_fault, in, 3, &DEFAULTS, r));
         tt_size failed = r[0].failed + r[1].failed + r[2].failed;
-        ck_assert_msg((f == FAULT_NONE) == (failed == 0), "%s: %td failed", FAULT_NAMES[f], failed);
+        ck_assert_msg((f == FAULT_NONE) == (failed == 0), "%s: %td failed", fault_name(f), failed);
         free_inputs(in);
     }
 }
@@ -239,7 +242,7 @@ static tt_var build_saturated(tt_tape *tape, const tt_var *in, void *context) {
 
 START_TEST(saturated_rows_do_not_fail_and_inputs_are_restored) {
     tt_rng rng;
-    tt_check_result r[3];
+    tt_gradcheck_result r[3];
     tt_tensor in[3], before[3];
     draw_inputs(&rng, 13, in, 2, 4, 6, 8, 3);
     draw_inputs(&rng, 13, before, 2, 4, 6, 8, 3);
@@ -260,7 +263,7 @@ static tt_var build_wrong_shape(tt_tape *tape, const tt_var *in, void *context) 
 START_TEST(an_error_of_the_tape_is_passed_on) {
     double x[] = {1, 2};
     tt_tensor input = tt_tensor_view(x, 1, 1, 2);
-    tt_check_result r;
+    tt_gradcheck_result r;
     ck_assert_str_eq(tt_gradcheck(build_wrong_shape, NULL, &input, 1, &DEFAULTS, &r),
                      "matmul: [1,1,2] x [1,1,2]: inner sizes 2 and 1 differ");
 }
@@ -285,7 +288,7 @@ static void assert_passes(const char *options, int seed, double b) {
     ck_assert_msg(worst <= bound, "seed %d: %g, at most %g is possible", seed, worst, bound);
 }
 
-/* Of the first dozen seeds 5 has the worst PASS, 8e-8. */
+/* Of the first dozen seeds 0 has the worst PASS, 8e-8, and 5 the best. */
 START_TEST(the_default_run_passes_as_closely_as_the_rule_demands) {
     for (int seed = 0; seed <= 5; seed += 5) {
         assert_passes("", seed, sqrt(2 * 5 * 512)); /* coordinates of the widest K */
@@ -296,7 +299,7 @@ END_TEST
 
 START_TEST(the_program_fails_each_fault) {
     for (int f = 0; f < FAULTS; f++) {
-        const captured *c = run_program("", "gradcheck --fault %s --output -", FAULT_NAMES[f]);
+        const captured *c = run_program("", "gradcheck --fault %s --output -", fault_name(f));
         ck_assert_int_eq(c->code, f == FAULT_NONE ? 0 : 1);
         if (f != FAULT_NONE) assert_says(c->err, "\nFAIL faulty d_k=8 fault=");
         assert_starts(c->out, "op,input,case,coordinates,pass,fail,inconclusive,worst_index,");
@@ -315,7 +318,7 @@ END_TEST
 START_TEST(wrong_options_are_named) {
     static const refusal CASES[] = {
         {"--op sotfmax", "--op 'sotfmax': expected all, attention, rules, matmul"},
-        {"--mask diagonal", "--mask 'diagonal': expected all, none, causal-top-left"},
+        {"--mask diagonal", "--mask 'diagonal': expected none, causal-top-left"},
         {"--fault typo", "--fault 'typo': expected none, flipped-sign"},
         {"--step 0", "--step '0': expected a finite number above 0"},
         {"--rtol x", "--rtol 'x': expected a finite number above 0"},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/scaling.h"
 #include "suites.h"
 #include "support.h"
 #include "tt/scale.h"
@@ -75,16 +76,14 @@ END_TEST
 
 START_TEST(the_csv_has_a_row_for_each_head_and_rule) {
     static const char HEADER[] =
-        "layer,file,batch,head,scale,used,queries,keys,d_k,rows,logit_spread,entropy,"
-        "entropy_normalised,max_weight,participation,jacobian_mean,jacobian_p10,jacobian_median,"
-        "jacobian_p90,jacobian_tiny,d_k_equivalent\n";
-    int rules, used = 0;
+        "layer,file,batch,head,scale,used,queries,keys,d_k,rows,logit_spread,entropy,";
+    int rules = 0, used = 0;
     char *csv = inspect_csv(LAYER_0 "--scale 0.5");
     assert_starts(csv, HEADER);
     for (const char *at = csv; (at = strstr(at, ",0.5,1,96,96,8,96,")); at++) used++;
     ck_assert_int_eq(used, H);
     table t = table_of(csv);
-    (void)tt_scale_rules(&rules);
+    while (scaling_at(rules)) rules++;
     ck_assert_int_eq(t.rows, H * (1 + rules)); /* the number and the named rules */
     table_free(&t);
 }
@@ -98,10 +97,10 @@ START_TEST(one_sentence_says_that_every_typical_row_gets_a_gradient) {
 END_TEST
 
 START_TEST(a_saturated_head_is_named) {
-    struct array_file q = read_array(REAL "0_q.npy");
+    array q = read_array(REAL "0_q.npy");
     for (int i = 5 * T * D; i < 6 * T * D; i++) q.data[i] *= 1000;
     write_array(SCRATCH "sharp_q.npy", q.ndim, q.dim, q.data);
-    array_file_free(&q);
+    array_free(&q);
     const captured *c = run_well("inspect --q " SCRATCH "sharp_q.npy --k " REAL
                                  "0_k.npy --causal --output " SCRATCH "said.csv");
     assert_says(c->out, ": the typical row of head 5 gets no gradient: the median Jacobian norm is "
@@ -121,13 +120,13 @@ END_TEST
 #define SHARED "inspect --causal --q " REAL "0_q.npy --k " SCRATCH "shared_k.npy "
 
 START_TEST(fewer_heads_of_keys_are_repeated_and_said) {
-    struct array_file k = read_array(REAL "0_k.npy");
+    array k = read_array(REAL "0_k.npy");
     /* the model itself shares its keys by pairs of heads */
     for (int h = 0; h < H / 2; h++)
         memcpy(k.data + h * T * D, k.data + 2 * h * T * D, T * D * sizeof *k.data);
     k.dim[0] = H / 2;
     write_array(SCRATCH "shared_k.npy", k.ndim, k.dim, k.data);
-    array_file_free(&k);
+    array_free(&k);
     char *repeated = inspect_csv(LAYER_0);
     assert_same_csv(SHARED, repeated);
     free(repeated);
@@ -138,11 +137,11 @@ END_TEST
 
 /* Q and K of layer 0 under another shape, whose heads are the same. */
 static void write_reshaped(int ndim, const ptrdiff_t *dim) {
-    struct array_file q = read_array(REAL "0_q.npy"), k = read_array(REAL "0_k.npy");
+    array q = read_array(REAL "0_q.npy"), k = read_array(REAL "0_k.npy");
     write_array(SCRATCH "shape_q.npy", ndim, dim, q.data);
     write_array(SCRATCH "shape_k.npy", ndim, dim, k.data);
-    array_file_free(&q);
-    array_file_free(&k);
+    array_free(&q);
+    array_free(&k);
 }
 
 #define RESHAPED "inspect --q " SCRATCH "shape_q.npy --k " SCRATCH "shape_k.npy "
@@ -180,7 +179,7 @@ START_TEST(an_allowed_file_can_say_what_causal_says) {
 END_TEST
 
 START_TEST(keys_beyond_their_length_may_hold_anything) {
-    struct array_file k = read_array(REAL "0_k.npy");
+    array k = read_array(REAL "0_k.npy");
     write_text(SCRATCH "length.csv", "60\n");
     const char *command = "inspect --q " REAL "0_q.npy --k " SCRATCH
                           "padded_k.npy --key-lengths " SCRATCH "length.csv";
@@ -193,7 +192,7 @@ START_TEST(keys_beyond_their_length_may_hold_anything) {
     free(clean);
     k.data[COUNT / H * 3 + 59 * D + 4] = NAN; /* a key that is seen */
     write_array(SCRATCH "padded_k.npy", k.ndim, k.dim, k.data);
-    array_file_free(&k);
+    array_free(&k);
     assert_refused(1, "padded_k.npy: nan at [3,59,4]; attention needs finite numbers", "%s",
                    command);
 }
@@ -202,9 +201,9 @@ END_TEST
 #define SHORT "inspect --q " SCRATCH "short_q.npy --k " REAL "0_k.npy "
 
 START_TEST(an_unaligned_causal_mask_is_refused_with_both_names) {
-    struct array_file q = read_array(REAL "0_q.npy");
+    array q = read_array(REAL "0_q.npy");
     write_array(SCRATCH "short_q.npy", 3, (ptrdiff_t[]){H, T / 2, D}, q.data);
-    array_file_free(&q);
+    array_free(&q);
     assert_refused(2, "causal-top-left", SHORT "--causal");
     assert_refused(2, "causal-bottom-right", SHORT "--causal");
     free(inspect_csv(SHORT "--mask causal-bottom-right"));
@@ -221,7 +220,7 @@ START_TEST(saved_weights_are_a_plain_npy_and_sum_to_1) {
                      "'shape': (8, 96, 96), }",
                      10 + 59) == 0);
     free(bytes);
-    struct array_file w = read_array(SCRATCH "made/weights.npy");
+    array w = read_array(SCRATCH "made/weights.npy");
     for (int row = 0; row < H * T; row++) {
         double sum = 0;
         for (int j = 0; j < T; j++) {
@@ -230,18 +229,18 @@ START_TEST(saved_weights_are_a_plain_npy_and_sum_to_1) {
         }
         ck_assert_double_eq_tol(sum, 1, 1e-14); /* 96 roundings of 1e-16 */
     }
-    array_file_free(&w);
+    array_free(&w);
 }
 END_TEST
 
 #define WORKED "inspect " WORKED_EXAMPLE
 
 static void assert_array(const char *path, const double *expected, int count) {
-    struct array_file a = read_array(path);
+    array a = read_array(path);
     ck_assert_int_eq(a.dim[0] * a.dim[1], count);
     for (int i = 0; i < count; i++) /* as tests/golden/attention_cases/worked_example.txt allows */
         ck_assert_double_eq_tol(a.data[i], expected[i], 1.1e-12);
-    array_file_free(&a);
+    array_free(&a);
 }
 
 START_TEST(saved_gradients_are_those_of_the_worked_example) {
@@ -278,10 +277,10 @@ START_TEST(shared_keys_get_the_sum_of_their_heads_gradients) {
     write_array(SCRATCH "gv.npy", 3, (ptrdiff_t[]){1, 2, 2}, v);
     free(inspect_csv("inspect --q " SCRATCH "gq.npy --k " SCRATCH "gk.npy --v " SCRATCH
                      "gv.npy --do " SCRATCH "gdo.npy --save-gradients " SCRATCH "gg"));
-    struct array_file d_k = read_array(SCRATCH "gg/dK.npy");
+    array d_k = read_array(SCRATCH "gg/dK.npy");
     ck_assert_int_eq(d_k.dim[0], 1);
     ck_assert_double_eq_tol(d_k.data[0], -2 * g, 2.2e-12); /* twice the example's 1.1e-12 */
-    array_file_free(&d_k);
+    array_free(&d_k);
 }
 END_TEST
 
@@ -484,10 +483,10 @@ END_TEST
 
 START_TEST(what_cannot_be_written_is_exit_1_with_the_systems_reason) {
     static const refusal CASES[] = {
-        {"--output " TEST_SCRATCH_DIR, "Is a directory"},
+        {"--output " TEST_SCRATCH_DIR, "it is a folder"},
         {"--output " SCRATCH "plain_file/x.csv", "Not a directory"},
         {"--save-weights " SCRATCH "plain_file/w.npy", "Not a directory"},
-        {"--save-weights " TEST_SCRATCH_DIR, "expected a regular file"},
+        {"--save-weights " TEST_SCRATCH_DIR, "it is a folder"},
     };
     write_text(SCRATCH "plain_file", "");
     assert_refusals(1, LAYER_0 "--output " SCRATCH "unwritten.csv", CASES, LENGTH(CASES));

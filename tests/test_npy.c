@@ -1,5 +1,4 @@
-/*
- * test_npy.c: tests of the .npy and CSV readers and of the .npy writer. Good files are NumPy's own
+/* test_npy.c: tests of the .npy and CSV readers and of the .npy writer. Good files are NumPy's own
  * (scripts/golden/make_npy_fixtures.py); bad files are built here, so that a test shows what is
  * bad.
  */
@@ -8,13 +7,10 @@
 
 #include <check.h>
 #include <math.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "suites.h"
 #include "support.h"
@@ -22,101 +18,100 @@
 enum { EVERYTHING = ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE };
 
 static char error[ARRAY_ERROR_SIZE];
-static char folder[] = "/tmp/test_npy_XXXXXX";
-static char path[64];
+static const char PATH[] = SCRATCH "written.npy";
 
 /* A file under construction. */
-struct file {
+typedef struct file {
     unsigned char *bytes;
     size_t length;
-};
+} file;
 
-static void append(struct file *file, const void *bytes, size_t length) {
-    file->bytes = realloc(file->bytes, file->length + length + 1);
-    ck_assert_ptr_nonnull(file->bytes);
-    if (length > 0) memcpy(file->bytes + file->length, bytes, length);
-    file->length += length;
+static void append(file *f, const void *bytes, size_t length) {
+    f->bytes = realloc(f->bytes, f->length + length + 1);
+    ck_assert_ptr_nonnull(f->bytes);
+    if (length > 0) memcpy(f->bytes + f->length, bytes, length);
+    f->length += length;
 }
 
 /* Magic, version 1.0 and the header as given, without padding: readers must not need it. */
-static struct file npy(const char *header) {
-    struct file file = {NULL, 0};
+static file npy(const char *header) {
+    file f = {NULL, 0};
     unsigned char size[2] = {(unsigned char)(strlen(header) & 255),
                              (unsigned char)(strlen(header) >> 8)};
-    append(&file, "\x93NUMPY\1", 8);
-    append(&file, size, 2);
-    append(&file, header, strlen(header));
-    return file;
+    append(&f, "\x93NUMPY\1", 8);
+    append(&f, size, 2);
+    append(&f, header, strlen(header));
+    return f;
 }
 
 /* A C-order file of the dtype and shape, with data bytes that are all zero. */
-static struct file zeros(const char *descr, const char *shape, size_t data_bytes) {
+static file zeros(const char *descr, const char *shape, size_t data_bytes) {
     char header[256];
     unsigned char none[256] = {0};
     snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr,
              shape);
-    struct file file = npy(header);
-    append(&file, none, data_bytes);
-    return file;
+    file f = npy(header);
+    append(&f, none, data_bytes);
+    return f;
 }
 
 /* Parses a copy of exactly the file's size, for the sanitizers to guard its end, and frees both. */
-static bool parse(struct file file, unsigned accept, struct array_file *out) {
-    unsigned char *copy = malloc(file.length ? file.length : 1);
+static bool parse(file f, unsigned accept, array *out) {
+    unsigned char *copy = malloc(f.length ? f.length : 1);
     ck_assert_ptr_nonnull(copy);
-    if (file.length > 0) memcpy(copy, file.bytes, file.length);
+    if (f.length > 0) memcpy(copy, f.bytes, f.length);
     error[0] = '\0';
-    bool read = tensor_file_parse(copy, file.length, accept, out, error, sizeof error);
+    bool read = array_file_parse(copy, f.length, accept, out, error, sizeof error);
     free(copy);
-    free(file.bytes);
+    free(f.bytes);
     return read;
 }
 
-static void expect_refusal(struct file file, unsigned accept, const char *message) {
-    struct array_file array;
-    ck_assert_msg(!parse(file, accept, &array), "read, instead of: %s", message);
+static void expect_refusal(file f, unsigned accept, const char *message) {
+    array a;
+    ck_assert_msg(!parse(f, accept, &a), "read, instead of: %s", message);
     ck_assert_str_eq(error, message);
-    ck_assert_ptr_null(array.data);
+    ck_assert_ptr_null(a.data);
 }
 
-static void expect_values(struct file file, unsigned accept, ptrdiff_t rows, ptrdiff_t columns,
+static void expect_values(file f, unsigned accept, ptrdiff_t rows, ptrdiff_t columns,
                           const double *values) {
-    struct array_file array;
-    ck_assert_msg(parse(file, accept, &array), "%s", error);
-    ck_assert_int_eq(array.ndim, 2);
-    ck_assert_int_eq(array.dim[0], rows);
-    ck_assert_int_eq(array.dim[1], columns);
-    for (ptrdiff_t i = 0; i < rows * columns; i++) ck_assert_double_eq(array.data[i], values[i]);
-    array_file_free(&array);
+    array a;
+    ck_assert_msg(parse(f, accept, &a), "%s", error);
+    ck_assert_int_eq(a.ndim, 2);
+    ck_assert_int_eq(a.dim[0], rows);
+    ck_assert_int_eq(a.dim[1], columns);
+    for (ptrdiff_t i = 0; i < rows * columns; i++) ck_assert_double_eq(a.data[i], values[i]);
+    array_free(&a);
 }
 
-static struct file csv(const char *text) {
-    struct file file = {NULL, 0};
-    append(&file, text, strlen(text));
-    return file;
+static file csv(const char *text) {
+    file f = {NULL, 0};
+    append(&f, text, strlen(text));
+    return f;
 }
 
-static struct array_file fixture(const char *name, unsigned accept) {
-    struct array_file array;
+static array fixture(const char *name, unsigned accept) {
+    array a;
     char where[256];
     snprintf(where, sizeof where, GOLDEN "npy/%s.npy", name);
-    ck_assert_msg(tensor_file_read(where, accept, &array, error, sizeof error), "%s", error);
-    return array;
+    ck_assert_msg(array_file_read(where, accept, &a, error, sizeof error), "%s", error);
+    return a;
 }
 
 /* Value i of every fixture, in C order, is (i - offset) / divisor. */
 static void expect_ramp(const char *name, unsigned accept, int item_bytes, int ndim,
                         const ptrdiff_t *dim, double offset, double divisor) {
-    struct array_file array = fixture(name, accept);
+    array a = fixture(name, accept);
     ptrdiff_t count = 1;
-    ck_assert_msg(array.ndim == ndim && array.item_bytes == item_bytes, "%s", name);
+    ck_assert_msg(a.ndim == ndim && a.item_bytes == item_bytes, "%s", name);
     for (int i = 0; i < ndim; i++) {
-        ck_assert_msg(array.dim[i] == dim[i], "%s: dimension %d", name, i);
+        ck_assert_msg(a.dim[i] == dim[i], "%s: dimension %d", name, i);
         count *= dim[i];
     }
     for (ptrdiff_t i = 0; i < count; i++)
-        ck_assert_msg(array.data[i] == ((double)i - offset) / divisor, "%s: value %td", name, i);
-    array_file_free(&array);
+        ck_assert_msg(a.data[i] == ((double)i - offset) / divisor, "%s: value %td", name, i);
+    array_free(&a);
 }
 
 START_TEST(every_size_order_layout_and_rank_of_floats_is_read) {
@@ -139,35 +134,35 @@ START_TEST(format_versions_2_and_3_are_read) {
 END_TEST
 
 START_TEST(halves_of_every_exponent_are_widened_as_numpy_widens_them) {
-    struct array_file half = fixture("half", ARRAY_ALLOW_NONFINITE);
-    struct array_file wide = fixture("half_as_f8", ARRAY_ALLOW_NONFINITE);
+    array half = fixture("half", ARRAY_ALLOW_NONFINITE);
+    array wide = fixture("half_as_f8", ARRAY_ALLOW_NONFINITE);
     size_t size = (size_t)(half.dim[0] * half.dim[1]) * sizeof(double);
     ck_assert_mem_eq(half.dim, wide.dim, sizeof half.dim);
     ck_assert_mem_eq(half.data, wide.data, size); /* bits: tells -0 from 0, and nan from nan */
-    array_file_free(&half);
-    array_file_free(&wide);
+    array_free(&half);
+    array_free(&wide);
 }
 END_TEST
 
 START_TEST(each_of_the_65536_halves_has_the_value_of_its_formula) {
-    struct array_file array;
+    array a;
     static unsigned char stored[2 * 65536];
-    struct file file = npy("{'descr':'<f2','fortran_order':False,'shape':(256,256)}");
+    file f = npy("{'descr':'<f2','fortran_order':False,'shape':(256,256)}");
     for (int bits = 0; bits < 65536; bits++) {
         stored[2 * bits] = (unsigned char)(bits & 255);
         stored[2 * bits + 1] = (unsigned char)(bits >> 8);
     }
-    append(&file, stored, sizeof stored);
-    ck_assert_msg(parse(file, ARRAY_ALLOW_NONFINITE, &array), "%s", error);
+    append(&f, stored, sizeof stored);
+    ck_assert_msg(parse(f, ARRAY_ALLOW_NONFINITE, &a), "%s", error);
     for (int bits = 0; bits < 65536; bits++) {
         int exponent = bits >> 10 & 31, fraction = bits & 1023;
         double expected =
             ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
         if (exponent == 31) expected = fraction ? (double)NAN : (double)INFINITY;
-        double found = bits >> 15 ? -array.data[bits] : array.data[bits];
+        double found = bits >> 15 ? -a.data[bits] : a.data[bits];
         ck_assert_msg(found == expected || (isnan(found) && isnan(expected)), "half %04x", bits);
     }
-    array_file_free(&array);
+    array_free(&a);
 }
 END_TEST
 
@@ -185,18 +180,18 @@ START_TEST(integers_of_every_size_are_read_as_masks) {
 END_TEST
 
 START_TEST(booleans_are_read_as_0_and_1) {
-    struct array_file array = fixture("mask_b1", ARRAY_ALLOW_INTEGERS);
-    for (int i = 0; i < 12; i++) ck_assert_double_eq(array.data[i], i % 3 == 0);
-    array_file_free(&array);
+    array a = fixture("mask_b1", ARRAY_ALLOW_INTEGERS);
+    for (int i = 0; i < 12; i++) ck_assert_double_eq(a.data[i], i % 3 == 0);
+    array_free(&a);
 }
 END_TEST
 
 START_TEST(key_lengths_may_have_one_dimension) {
-    struct array_file array = fixture("lengths_i8", ARRAY_ALLOW_INTEGERS);
-    ck_assert_int_eq(array.ndim, 1);
-    ck_assert_int_eq(array.dim[0], 3);
-    ck_assert(array.data[0] == 5 && array.data[1] == 3 && array.data[2] == 8);
-    array_file_free(&array);
+    array a = fixture("lengths_i8", ARRAY_ALLOW_INTEGERS);
+    ck_assert_int_eq(a.ndim, 1);
+    ck_assert_int_eq(a.dim[0], 3);
+    ck_assert(a.data[0] == 5 && a.data[1] == 3 && a.data[2] == 8);
+    array_free(&a);
 }
 END_TEST
 
@@ -207,9 +202,9 @@ START_TEST(header_keys_spaces_quotes_and_commas_are_free_as_in_python) {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }",
     };
     for (int i = 0; i < LENGTH(header); i++) {
-        struct file file = npy(header[i]);
-        append(&file, "\0\0\x80\x3f\0\0\0\xc0", 8);
-        expect_values(file, ARRAY_FINITE_FLOATS, 1, 2, (double[]){1, -2});
+        file f = npy(header[i]);
+        append(&f, "\0\0\x80\x3f\0\0\0\xc0", 8);
+        expect_values(f, ARRAY_FINITE_FLOATS, 1, 2, (double[]){1, -2});
     }
 }
 END_TEST
@@ -316,12 +311,12 @@ START_TEST(shape_that_the_file_cannot_hold_is_refused) {
 END_TEST
 
 START_TEST(every_proper_prefix_of_a_good_file_is_refused) {
-    struct file whole = zeros("'<f8'", "(2, 2)", 32);
+    file whole = zeros("'<f8'", "(2, 2)", 32);
     for (size_t length = 0; length < whole.length; length++) {
-        struct array_file array;
-        struct file prefix = {NULL, 0};
+        array a;
+        file prefix = {NULL, 0};
         append(&prefix, whole.bytes, length);
-        ck_assert(!parse(prefix, EVERYTHING, &array));
+        ck_assert(!parse(prefix, EVERYTHING, &a));
         ck_assert_msg(length == 0 || strstr(error, "truncated"), "%zu bytes: %s", length, error);
     }
     free(whole.bytes);
@@ -329,36 +324,34 @@ START_TEST(every_proper_prefix_of_a_good_file_is_refused) {
 END_TEST
 
 START_TEST(unknown_format_version_is_refused) {
-    struct file file = zeros("'<f4'", "(1, 2)", 8);
-    file.bytes[6] = 4;
-    expect_refusal(file, EVERYTHING, ".npy format version 4.0; expected 1.0, 2.0 or 3.0");
+    file f = zeros("'<f4'", "(1, 2)", 8);
+    f.bytes[6] = 4;
+    expect_refusal(f, EVERYTHING, ".npy format version 4.0; expected 1.0, 2.0 or 3.0");
 }
 END_TEST
 
 START_TEST(header_longer_than_the_file_is_refused) {
-    struct file file = csv("\x93NUMPY\2");
-    append(&file, "\0\xff\xff\xff\xff{}", 7);
-    expect_refusal(file, EVERYTHING,
-                   "truncated: the header needs 4294967307 bytes, the file has 14");
+    file f = csv("\x93NUMPY\2");
+    append(&f, "\0\xff\xff\xff\xff{}", 7);
+    expect_refusal(f, EVERYTHING, "truncated: the header needs 4294967307 bytes, the file has 14");
 }
 END_TEST
 
 START_TEST(wrong_magic_is_refused) {
-    struct file file = zeros("'<f4'", "(1, 2)", 8);
-    file.bytes[3] = 'N';
-    expect_refusal(file, EVERYTHING,
-                   "does not start with the bytes \\x93NUMPY; expected a .npy file");
+    file f = zeros("'<f4'", "(1, 2)", 8);
+    f.bytes[3] = 'N';
+    expect_refusal(f, EVERYTHING, "does not start with the bytes \\x93NUMPY; expected a .npy file");
 }
 END_TEST
 
 START_TEST(binary_that_is_no_npy_is_refused) {
-    struct file file = {NULL, 0};
-    append(&file,
+    file f = {NULL, 0};
+    append(&f,
            "\x7f"
            "ELF\2\1",
            7);
     expect_refusal(
-        file, EVERYTHING,
+        f, EVERYTHING,
         "neither .npy (no \\x93NUMPY at its start) nor CSV (byte 4 is no text); expected "
         "one of them");
 }
@@ -376,12 +369,12 @@ START_TEST(empty_file_is_refused) {
 END_TEST
 
 /* Shape (2, 3, 2) in Fortran order, where stored item 7 is [1,0,1]. */
-static struct file fortran_with(const unsigned char item[8]) {
-    struct file file = npy("{'descr': '>f8', 'fortran_order': True, 'shape': (2, 3, 2)}");
+static file fortran_with(const unsigned char item[8]) {
+    file f = npy("{'descr': '>f8', 'fortran_order': True, 'shape': (2, 3, 2)}");
     unsigned char data[96] = {0};
     memcpy(data + 56, item, 8);
-    append(&file, data, sizeof data);
-    return file;
+    append(&f, data, sizeof data);
+    return f;
 }
 
 START_TEST(nan_is_refused_at_its_position_in_the_array) {
@@ -397,19 +390,19 @@ START_TEST(infinity_is_refused_with_its_sign) {
 END_TEST
 
 START_TEST(infinity_passes_when_allowed) {
-    struct array_file array;
-    struct file file = fortran_with((unsigned char[]){0xff, 0xf0, 0, 0, 0, 0, 0, 0});
-    ck_assert_msg(parse(file, ARRAY_ALLOW_NONFINITE, &array), "%s", error);
-    ck_assert(isinf(array.data[7]) && array.data[7] < 0);
-    array_file_free(&array);
+    array a;
+    file f = fortran_with((unsigned char[]){0xff, 0xf0, 0, 0, 0, 0, 0, 0});
+    ck_assert_msg(parse(f, ARRAY_ALLOW_NONFINITE, &a), "%s", error);
+    ck_assert(isinf(a.data[7]) && a.data[7] < 0);
+    array_free(&a);
 }
 END_TEST
 
 START_TEST(integer_that_a_double_rounds_is_refused) {
-    struct file file = npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}");
-    append(&file, "\xff\xff\xff\xff\xff\xff\x1f\0", 8); /* 2^53 - 1 */
-    append(&file, "\0\0\0\0\0\0\0\x80", 8);
-    expect_refusal(file, ARRAY_ALLOW_INTEGERS,
+    file f = npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}");
+    append(&f, "\xff\xff\xff\xff\xff\xff\x1f\0", 8); /* 2^53 - 1 */
+    append(&f, "\0\0\0\0\0\0\0\x80", 8);
+    expect_refusal(f, ARRAY_ALLOW_INTEGERS,
                    "-9223372036854775808 at [1]; expected integers below 2^53");
 }
 END_TEST
@@ -485,37 +478,25 @@ START_TEST(csv_hex_and_overflow_are_refused_even_where_inf_passes) {
 END_TEST
 
 START_TEST(directory_is_refused_with_its_name) {
-    struct array_file array;
-    ck_assert(!tensor_file_read("/", EVERYTHING, &array, error, sizeof error));
+    array a;
+    ck_assert(!array_file_read("/", EVERYTHING, &a, error, sizeof error));
     ck_assert_str_eq(error, "/: a directory; expected a .npy or CSV file");
 }
 END_TEST
 
 START_TEST(device_is_refused) {
-    struct array_file array;
-    ck_assert(!tensor_file_read("/dev/null", EVERYTHING, &array, error, sizeof error));
+    array a;
+    ck_assert(!array_file_read("/dev/null", EVERYTHING, &a, error, sizeof error));
     ck_assert_str_eq(error, "/dev/null: not a regular file; expected a .npy or CSV file");
 }
 END_TEST
 
 START_TEST(missing_file_is_refused_with_its_name) {
-    struct array_file array;
-    ck_assert(!tensor_file_read("/no/such.npy", EVERYTHING, &array, error, sizeof error));
+    array a;
+    ck_assert(!array_file_read("/no/such.npy", EVERYTHING, &a, error, sizeof error));
     ck_assert_str_eq(error, "/no/such.npy: No such file or directory");
 }
 END_TEST
-
-/* Each writer test has a folder of its own, so that it can count the files that are left. */
-static void make_folder(void) {
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/a.npy", folder);
-}
-
-static void remove_folder(void) {
-    remove(path);
-    ck_assert_msg(rmdir(folder) == 0, "a temporary file was left in %s", folder);
-}
 
 START_TEST(written_file_has_the_bytes_of_the_format) {
     static const unsigned char data[16] = {0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0};
@@ -526,72 +507,35 @@ START_TEST(written_file_has_the_bytes_of_the_format) {
     memcpy(expected + 10, text, sizeof text - 1);
     expected[127] = '\n';
     memcpy(expected + 128, data, 16);
-    write_array(path, 2, (ptrdiff_t[]){1, 2}, (double[]){1.5, -2});
-    FILE *file = fopen(path, "rb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fread(found, 1, sizeof found, file), sizeof expected);
-    fclose(file);
+    write_array(PATH, 2, (ptrdiff_t[]){1, 2}, (double[]){1.5, -2});
+    FILE *from = fopen(PATH, "rb");
+    ck_assert_ptr_nonnull(from);
+    ck_assert_uint_eq(fread(found, 1, sizeof found, from), sizeof expected);
+    fclose(from);
     ck_assert_mem_eq(found, expected, sizeof expected);
 }
 END_TEST
 
 START_TEST(written_array_is_read_back_bit_by_bit) {
-    struct array_file array;
+    array a;
     const double data[] = {0.1, -0.0, 5e-324, 1.7976931348623157e308, (double)INFINITY, -3};
-    write_array(path, 3, (ptrdiff_t[]){1, 3, 2}, data);
-    ck_assert(tensor_file_read(path, ARRAY_ALLOW_NONFINITE, &array, error, sizeof error));
-    ck_assert_mem_eq(array.data, data, sizeof data);
-    array_file_free(&array);
+    write_array(PATH, 3, (ptrdiff_t[]){1, 3, 2}, data);
+    ck_assert(array_file_read(PATH, ARRAY_ALLOW_NONFINITE, &a, error, sizeof error));
+    ck_assert_mem_eq(a.data, data, sizeof data);
+    array_free(&a);
 }
 END_TEST
 
-START_TEST(writing_replaces_an_older_file) {
-    write_array(path, 2, (ptrdiff_t[]){2, 2}, (double[]){1, 2, 3, 4});
-    write_array(path, 2, (ptrdiff_t[]){1, 1}, (double[]){5});
-    struct array_file array = read_array(path);
-    ck_assert_double_eq(array.data[0], 5);
-    array_file_free(&array);
-}
-END_TEST
-
-START_TEST(failed_writing_leaves_the_older_file_and_no_other) {
-    struct rlimit before;
-    write_array(path, 2, (ptrdiff_t[]){1, 1}, (double[]){5});
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_IGN); /* so that a write fails as it does on a full disk */
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){64, before.rlim_max});
-    bool written = npy_write(path, 2, (ptrdiff_t[]){1, 1}, (double[]){6}, error, sizeof error);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
-    ck_assert(!written);
-    ck_assert_ptr_nonnull(strstr(error, "a.npy: not written: "));
-    struct array_file array = read_array(path);
-    ck_assert_double_eq(array.data[0], 5);
-    array_file_free(&array);
-}
-END_TEST
-
-START_TEST(writing_over_a_directory_or_device_is_refused) {
-    const ptrdiff_t dim[] = {1, 1};
-    ck_assert(!npy_write("/dev/null", 2, dim, (double[]){1}, error, sizeof error));
-    ck_assert_str_eq(error, "/dev/null: not written; expected a regular file");
-    ck_assert(!npy_write(folder, 2, dim, (double[]){1}, error, sizeof error));
-}
-END_TEST
-
-START_TEST(writing_into_a_missing_folder_is_refused) {
-    const ptrdiff_t dim[] = {1, 1};
-    ck_assert(!npy_write("/no/such/a.npy", 2, dim, (double[]){1}, error, sizeof error));
-    ck_assert_str_eq(error, "/no/such/a.npy: not written: No such file or directory");
-}
-END_TEST
-
-START_TEST(writing_an_empty_or_overflowing_shape_is_refused) {
+START_TEST(an_empty_or_overflowing_shape_is_not_written) {
     const ptrdiff_t empty[] = {2, 0}, huge[] = {PTRDIFF_MAX, PTRDIFF_MAX};
-    ck_assert(!npy_write(path, 2, empty, NULL, error, sizeof error));
-    ck_assert(!npy_write(path, 2, huge, NULL, error, sizeof error));
-    ck_assert(!npy_write(path, 0, empty, NULL, error, sizeof error));
-    ck_assert(!npy_write(path, 5, empty, NULL, error, sizeof error));
+    FILE *to = fopen(PATH, "wb");
+    ck_assert_ptr_nonnull(to);
+    ck_assert(!npy_write(to, 2, empty, NULL));
+    ck_assert(!npy_write(to, 2, huge, NULL));
+    ck_assert(!npy_write(to, 0, empty, NULL));
+    ck_assert(!npy_write(to, 5, empty, NULL));
+    ck_assert_int_eq(ftell(to), 0);
+    fclose(to);
 }
 END_TEST
 
@@ -611,11 +555,11 @@ START_TEST(numpy_reads_what_is_written_and_would_write_the_same_bytes) {
     for (int ndim = 1; ndim <= 4; ndim++) {
         char command[1024];
         int used =
-            snprintf(command, sizeof command, "${PYTHON:-python3} -c \"%s\" %s", program, path);
+            snprintf(command, sizeof command, "${PYTHON:-python3} -c \"%s\" %s", program, PATH);
         for (int i = 0; i < ndim; i++)
             used +=
                 snprintf(command + used, sizeof command - (size_t)used, " %td", shape[ndim - 1][i]);
-        write_array(path, ndim, shape[ndim - 1], data);
+        write_array(PATH, ndim, shape[ndim - 1], data);
         ck_assert_int_eq(shell(command), 0);
     }
 }
@@ -672,15 +616,10 @@ static TCase *csv_case(void) {
 
 static TCase *writer_case(void) {
     TCase *tests = tcase_create("npy writer");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_set_timeout(tests, 60); /* starting NumPy is slow on a busy machine */
     tcase_add_test(tests, written_file_has_the_bytes_of_the_format);
     tcase_add_test(tests, written_array_is_read_back_bit_by_bit);
-    tcase_add_test(tests, writing_replaces_an_older_file);
-    tcase_add_test(tests, failed_writing_leaves_the_older_file_and_no_other);
-    tcase_add_test(tests, writing_over_a_directory_or_device_is_refused);
-    tcase_add_test(tests, writing_into_a_missing_folder_is_refused);
-    tcase_add_test(tests, writing_an_empty_or_overflowing_shape_is_refused);
+    tcase_add_test(tests, an_empty_or_overflowing_shape_is_not_written);
     tcase_add_test(tests, numpy_reads_what_is_written_and_would_write_the_same_bytes);
     return tests;
 }

@@ -17,7 +17,7 @@ static tt_var build_add(tt_tape *tape, const tt_var *in) {
 }
 
 static tt_var build_scale(tt_tape *tape, const tt_var *in) {
-    return tt_scale(tape, in[0], -1.75);
+    return tt_mul_scalar(tape, in[0], -1.75);
 }
 
 static tt_var build_softmax(tt_tape *tape, const tt_var *in) {
@@ -106,7 +106,7 @@ START_TEST(values_by_hand) {
     assert_values(tape, tt_matmul(tape, x, y), (double[]){19, 22, 43, 50});
     assert_values(tape, tt_matmul_nt(tape, x, y), (double[]){17, 23, 39, 53});
     assert_values(tape, tt_add(tape, x, y), (double[]){6, 8, 10, 12});
-    assert_values(tape, tt_scale(tape, x, 0.5), (double[]){0.5, 1, 1.5, 2});
+    assert_values(tape, tt_mul_scalar(tape, x, 0.5), (double[]){0.5, 1, 1.5, 2});
     assert_values(tape, tt_mse(tape, x, y), (double[]){16});
     assert_values(tape, tt_dot(tape, x, tt_tensor_view(b, 1, 2, 2)), (double[]){70});
     double equal[] = {3, 3, -1, -1};

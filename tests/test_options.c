@@ -1,24 +1,49 @@
-/* test_options.c: lists, ranges and the nearest name. What is refused is tested through the program
- * (test_program.c), where the whole line can be seen. */
+/* test_options.c: lists, ranges, words and the nearest name. What is refused is tested through the
+ * program (test_program.c), where the whole line can be seen. */
 #include "common/options.h"
 
+#include "common/scale_option.h"
 #include "suites.h"
 #include "support.h"
 
+static const char *colour(int i) {
+    static const char *const WORDS[] = {"red", "blue", NULL};
+    return WORDS[i];
+}
+
+static const option_spec SPECS[] = {{"x", "LIST", "7", ""}, {"colour", "NAME", "", ""}};
+static const option_words WORDS[] = {{"colour", colour}, {NULL, NULL}};
+static const command_spec COMMAND = {.name = "test", .options = SPECS, .count = 2, .words = WORDS};
+
+static options given(const char *x, const char *word) {
+    return (options){&COMMAND, {x, word}};
+}
+
 START_TEST(lists_and_ranges_keep_the_order_given) {
+    const options o = given("8,2..4,1", "");
     int64_t v[LIST_MOST];
     int count;
-    ck_assert(options_int_list("x", "8,2..4,1", 1, 10, v, &count));
+    ck_assert(options_int_list(&o, "x", 1, 10, v, &count));
     ck_assert_int_eq(count, 5);
     ck_assert(v[0] == 8 && v[1] == 2 && v[2] == 3 && v[3] == 4 && v[4] == 1);
 }
 END_TEST
 
 START_TEST(numbers_in_scientific_notation_are_read) {
+    const options o = given("1e-3,0.5,2", "");
     double v[LIST_MOST];
     int count;
-    ck_assert(options_positive_list("x", "1e-3,0.5,2", v, &count));
+    ck_assert(options_positive_list(&o, "x", v, &count));
     ck_assert(count == 3 && v[0] == 1e-3 && v[1] == 0.5 && v[2] == 2);
+}
+END_TEST
+
+START_TEST(a_word_is_found_by_its_place) {
+    const options o = given("1", "blue"), none = given("1", SPECS[1].standard);
+    int place;
+    ck_assert(options_choice(&o, "colour", &place) && place == 1);
+    ck_assert(options_choice(&none, "colour", &place) && place == -1);
+    ck_assert(options_given(&o, "colour") && !options_given(&none, "colour"));
 }
 END_TEST
 
@@ -30,9 +55,18 @@ START_TEST(the_nearest_name_is_found_and_far_ones_are_not) {
 }
 END_TEST
 
+START_TEST(all_stands_for_every_scaling_rule) {
+    static scale_list list;
+    ck_assert(scale_list_read("0.5,all", &list));
+    ck_assert_str_eq(list.rule[0]->name, "0.5");
+    for (int i = 0; scaling_at(i); i++) ck_assert(list.rule[i + 1] == scaling_at(i));
+}
+END_TEST
+
 Suite *options_suite(void) {
     const TTest *tests[] = {lists_and_ranges_keep_the_order_given,
-                            numbers_in_scientific_notation_are_read,
-                            the_nearest_name_is_found_and_far_ones_are_not};
+                            numbers_in_scientific_notation_are_read, a_word_is_found_by_its_place,
+                            the_nearest_name_is_found_and_far_ones_are_not,
+                            all_stands_for_every_scaling_rule};
     return suite_of("options", tests, LENGTH(tests), 60);
 }

@@ -155,7 +155,8 @@ static void check_case(const attention_case *c) {
     tt_tape *tape = tt_tape_new();
     tt_var q = tt_param(tape, view(c, "Q"), NO_GRAD), k = tt_param(tape, view(c, "K"), NO_GRAD);
     tt_var v = tt_param(tape, view(c, "V"), NO_GRAD);
-    tt_attention_options options = {.scale = c->scale, .mask = mask};
+    const tt_scale_rule scale = {.number = c->scale}; /* 0 too */
+    tt_attention_options options = {.rule = &scale, .mask = mask};
     tt_var out = tt_attention(tape, q, k, v, options);
     tt_backward_from(tape, out, view(c, "dO"));
     ck_assert_msg(!tt_tape_error(tape), "%s: %s", c->name, tt_tape_error(tape));

@@ -13,6 +13,10 @@
 #include "suites.h"
 #include "support.h"
 
+static const option_spec LISTS[] = {
+    {"d-k", "", "", ""}, {"sigma", "", "", ""}, {"keys", "", "", ""}};
+static const command_spec COMMAND = {.name = "test", .options = LISTS, .count = 3};
+
 /* A finished sweep over lists written as on the command line. Without rules the first holds sigmas.
  * The next sweep takes its lists' memory, but not its cells'. */
 static saturation finished(const char *d_k, const char *keys, const char *rules,
@@ -20,19 +24,20 @@ static saturation finished(const char *d_k, const char *keys, const char *rules,
     static int64_t d_k_list[LIST_MOST], keys_list[LIST_MOST];
     static double sigma_list[LIST_MOST];
     static scale_list scale;
+    const options o = {&COMMAND, {d_k, d_k, keys}};
     saturation s;
     progress p;
     config.keys = keys_list;
-    ck_assert(options_int_list("keys", keys, 2, 4096, keys_list, &config.keys_count));
+    ck_assert(options_int_list(&o, "keys", 2, 4096, keys_list, &config.keys_count));
     if (rules) {
         config.d_k = d_k_list;
-        ck_assert(options_int_list("d-k", d_k, 1, 65536, d_k_list, &config.d_k_count));
-        ck_assert(scale_option_list(rules, &scale));
+        ck_assert(options_int_list(&o, "d-k", 1, 65536, d_k_list, &config.d_k_count));
+        ck_assert(scale_list_read(rules, &scale));
         config.scale = scale.rule;
         config.scale_count = scale.count;
     } else {
         config.sigma = sigma_list;
-        ck_assert(options_positive_list("sigma", d_k, sigma_list, &config.sigma_count));
+        ck_assert(options_positive_list(&o, "sigma", sigma_list, &config.sigma_count));
     }
     if (config.threads == 0) config.threads = 2;
     ck_assert(saturation_new(&s, &config));
@@ -52,7 +57,7 @@ enum { EXACT = 6 };
 static void assert_on_theory(const saturation *s, int comparisons_expected) {
     comparisons found = saturation_compare(s);
     ck_assert_int_eq(found.count, comparisons_expected);
-    ck_assert_msg(found.largest <= 4.5, "%s: z = %g", SATURATION_NAMES[found.metric],
+    ck_assert_msg(found.largest <= 4.5, "%s: z = %g", saturation_metric_name(found.metric),
                   found.largest);
 }
 
@@ -216,7 +221,7 @@ START_TEST(the_file_is_long_and_nested_as_documented) {
         const int metric = i / 4 % SAT_METRICS, cell = i / 4 / SAT_METRICS;
         char key[96];
         (void)snprintf(key, sizeof key, "%s,%s,%s,%s,%s,", D_K[cell / 6], KEYS[cell / 3 % 2],
-                       SCALE[cell % 3], SATURATION_NAMES[metric], STATISTIC[i % 4]);
+                       SCALE[cell % 3], saturation_metric_name(metric), STATISTIC[i % 4]);
         assert_starts(at, key);
         const char *end = strchr(at, '\n');
         const bool quantile = i % 4 != 0;

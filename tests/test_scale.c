@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/scaling.h"
 #include "suites.h"
 #include "support.h"
 #include "tt/attention.h"
@@ -13,11 +14,11 @@ enum { TQ = 3, TK = 5, DK = 4, DV = 2 };
 /* Query i sees key j; the last key is seen by nobody, and query 2 sees one key only. */
 static const unsigned char ALLOWED[TQ * TK] = {1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0};
 
-static const tt_scale_rule *rule_in_use;
+static const scaling *rule_in_use;
 static bool masked;
 
 static tt_attention_options options_in_use(void) {
-    tt_attention_options o = {.rule = rule_in_use};
+    tt_attention_options o = {.rule = &rule_in_use->rule};
     if (masked) o.mask.allowed = ALLOWED;
     return o;
 }
@@ -26,7 +27,7 @@ static tt_var build(tt_tape *tape, const tt_var *in) {
     return tt_attention(tape, in[0], in[1], in[2], options_in_use());
 }
 
-/* ---- Plain formulas, written without the library's table ------------------------------------- */
+/* ---- Plain formulas, written without the table ------------------------------------- */
 
 static double dot(const double *a, const double *b) {
     double sum = 0;
@@ -80,7 +81,7 @@ static void check_logits(void) {
     free_inputs(in);
 }
 
-static void check_rule(const tt_scale_rule *rule) {
+static void check_rule(const scaling *rule) {
     rule_in_use = rule;
     for (int m = 0; m < 2; m++) {
         tt_tensor in[3];
@@ -95,22 +96,19 @@ static void check_rule(const tt_scale_rule *rule) {
 }
 
 START_TEST(each_rule_has_its_plain_logits_and_numeric_gradients) {
-    int count;
-    check_rule(&tt_scale_rules(&count)[_i]);
+    check_rule(scaling_at(_i));
 }
 END_TEST
 
 START_TEST(a_number_is_a_rule_too) {
-    tt_scale_rule rule = tt_scale_number("0.125", 0.125);
+    scaling rule = scaling_number("0.125", 0.125);
     check_rule(&rule);
-    ck_assert(rule.squared(&rule, 4) == 0.0625);
+    ck_assert(scaling_logit_step(&rule, 4) == 0.0625);
 }
 END_TEST
 
 START_TEST(every_rule_of_the_table_is_found_by_its_name) {
-    int count;
-    const tt_scale_rule *rules = tt_scale_rules(&count);
-    for (int i = 0; i < count; i++) ck_assert(tt_scale_find(rules[i].name) == &rules[i]);
+    for (int i = 0; scaling_at(i); i++) ck_assert(scaling_find(scaling_name(i)) == scaling_at(i));
 }
 END_TEST
 
@@ -121,7 +119,7 @@ END_TEST
 static double zero_vectors(const char *rule, bool zero_query) {
     tt_tensor in[3];
     tt_rng rng;
-    rule_in_use = tt_scale_find(rule);
+    rule_in_use = scaling_find(rule);
     masked = false;
     draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
     tt_tensor zero = in[zero_query ? 0 : 1];
@@ -155,32 +153,31 @@ START_TEST(zero_vectors_have_logits_0_and_finite_gradients) {
 END_TEST
 
 START_TEST(t5_starts_the_queries_smaller_and_no_other_rule_does) {
-    int count;
-    const tt_scale_rule *rules = tt_scale_rules(&count);
-    for (int i = 0; i < count; i++) {
-        if (strcmp(rules[i].name, "t5") == 0)
-            ck_assert(rules[i].query_gain(64) == 0.125);
-        else
-            ck_assert(rules[i].query_gain == NULL);
+    for (int i = 0; scaling_at(i); i++) {
+        bool t5 = strcmp(scaling_name(i), "t5") == 0;
+        ck_assert(scaling_query_gain(scaling_at(i), 64) == (t5 ? 0.125 : 1));
     }
 }
 END_TEST
 
-START_TEST(the_square_of_a_constant_factor_times_d_k_is_in_closed_form) {
-    int count;
-    const tt_scale_rule *rules = tt_scale_rules(&count);
-    for (int i = 0; i < count; i++) {
-        if (!rules[i].squared) continue;
-        double f = rules[i].factor(&rules[i], 48, 5, 5);
-        /* three roundings of either way */
-        ck_assert_double_eq_tol(rules[i].squared(&rules[i], 48) / (f * f * 48), 1, 1e-15);
+START_TEST(the_step_in_logits_is_the_square_of_a_constant_factor_times_d_k) {
+    const tt_scale_row row = {48, 5, 5};
+    for (int i = 0; scaling_at(i); i++) {
+        const scaling *s = scaling_at(i);
+        double step = scaling_logit_step(s, 48), f = tt_scale_factor(&s->rule, row);
+        if (!isnan(step))
+            ck_assert_double_eq_tol(step / (f * f * 48), 1, 1e-15); /* three roundings either way */
+        else
+            ck_assert(s->rule.factor || s->rule.norms != TT_NORMS_NONE);
     }
+    ck_assert(scaling_logit_step(scaling_find("sqrt"), 48) == 1);
+    ck_assert(isnan(scaling_logit_step(scaling_find("cosine"), 48)));
 }
 END_TEST
 
 START_TEST(an_unknown_name_is_no_rule) {
-    ck_assert(tt_scale_find("half") == NULL);
-    ck_assert(tt_scale_find("") == NULL);
+    ck_assert(scaling_find("half") == NULL);
+    ck_assert(scaling_find("") == NULL);
 }
 END_TEST
 
@@ -189,10 +186,10 @@ Suite *scale_suite(void) {
                             every_rule_of_the_table_is_found_by_its_name,
                             zero_vectors_have_logits_0_and_finite_gradients,
                             t5_starts_the_queries_smaller_and_no_other_rule_does,
-                            the_square_of_a_constant_factor_times_d_k_is_in_closed_form,
+                            the_step_in_logits_is_the_square_of_a_constant_factor_times_d_k,
                             an_unknown_name_is_no_rule};
-    int count;
-    (void)tt_scale_rules(&count);
+    int count = 0;
+    while (scaling_at(count)) count++;
     Suite *suite = suite_of("scale", tests, LENGTH(tests), 60);
     add_loop(suite, each_rule_has_its_plain_logits_and_numeric_gradients, count, 60);
     return suite;

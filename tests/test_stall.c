@@ -21,13 +21,13 @@ END_TEST
 
 static const int64_t D_K[] = {8, 512}, SEEDS[] = {0, 1, 2};
 static const double LR[] = {1};
-static const tt_scale_rule *rules_in_use[2];
+static const scaling *rules_in_use[2];
 
 /* A sweep that nobody trained: 2 widths, 2 scales, 3 seeds. */
 static sweep made_up_sweep(void) {
     sweep s;
-    rules_in_use[0] = tt_scale_find("none");
-    rules_in_use[1] = tt_scale_find("sqrt");
+    rules_in_use[0] = scaling_find("none");
+    rules_in_use[1] = scaling_find("sqrt");
     sweep_config config = {.d_k = D_K,
                            .d_k_count = 2,
                            .scale = rules_in_use,
@@ -36,7 +36,7 @@ static sweep made_up_sweep(void) {
                            .lr_count = 1,
                            .seed = SEEDS,
                            .seed_count = 3,
-                           .model = {.batch = 2, .tokens = 3, .d_model = 4, .d_v = 2},
+                           .training = {.batch = 2, .tokens = 3, .d_model = 4, .d_v = 2},
                            .steps = 10,
                            .every = 10,
                            .gain = 1,
@@ -44,16 +44,15 @@ static sweep made_up_sweep(void) {
     ck_assert(sweep_new(&s, &config));
     for (tt_size i = 0; i < s.count; i++) {
         cell *c = &s.cells[i];
-        c->rows = calloc(2, sizeof *c->rows);
-        ck_assert(c->rows != NULL);
+        ck_assert(sweep_make_rows(&s, c));
         c->row_count = 2;
         c->rows[1].step = 9;
         c->steps = 10;
         c->ratio = 0.01;
         c->finished = true;
         for (int r = 0; r < 2; r++) {
-            for (int m = 0; m < MEASURES; m++) c->rows[r].value[m] = 1;
-            c->rows[r].value[M_ENTROPY_TEACHER] = 2;
+            for (int m = 0; m < columns_count(); m++) c->rows[r].value[m] = 1;
+            c->rows[r].value[column_find("entropy_teacher")] = 2;
         }
     }
     return s;
@@ -86,13 +85,13 @@ START_TEST(a_stall_is_named_with_its_width_its_gradients_and_its_reason) {
     for (int e = 0; e < 3; e++) {
         cell *c = sweep_cell(&s, 1, 0, 0, e);
         c->ratio = 7 + e;
-        c->rows[0].value[M_ROW_GRAD_MEDIAN] = 0.001;
-        c->rows[0].value[M_GRAD_WQ] = 3;
-        c->rows[1].value[M_RATIO_RESCALED] = 0.25;
+        c->rows[0].value[column_find("row_grad_median")] = 0.001;
+        c->rows[0].value[column_find("grad_wq")] = 3;
+        c->rows[1].value[column_find("ratio_rescaled")] = 0.25;
     }
     char *text = findings_of(&s);
     assert_says(text, "Stall within 10 steps at lr 1: scale none: d_k 8 trained; d_k 512 stalled.");
-    assert_says(text, "through the softmax shrank 1000-fold (1 to 0.001)");
+    assert_says(text, "through the softmax fell 1000-fold (1 to 0.001)");
     assert_says(text, "|dL/dWq| grew 3-fold (1 to 3)");
     assert_says(text, "the stalled model is too sharp");
     assert_says(text, "from 8 to 0.25");
@@ -107,10 +106,10 @@ START_TEST(a_group_has_the_verdict_of_its_median_and_counts_each) {
     sweep_cell(&s, 0, 1, 0, 0)->ratio = 0.5;
     sweep_cell(&s, 0, 1, 0, 1)->ratio = INFINITY;
     ck_assert(report_new(&r, &s));
-    const group *g = &r.groups[1];
+    const seed_group *g = &r.groups[1];
     ck_assert_str_eq(g->scale->name, "sqrt");
     ck_assert(g->ratio_median == 0.5 && g->verdict == SLOW);
-    const group *plain = &r.groups[0];
+    const seed_group *plain = &r.groups[0];
     ck_assert(plain->ratio_q1 == 0.01 && plain->ratio_q3 == 0.01);
     ck_assert(isinf(g->ratio_q3)); /* halfway from 0.5 to infinity */
     ck_assert_double_eq_tol(g->ratio_q1, 0.255, 1e-15);

@@ -48,7 +48,7 @@ START_TEST(backward_from_a_cotangent_scales_the_gradient) {
     double x = 5, gx = 0, cotangent = 0.5;
     tt_tape *tape = tt_tape_new();
     tt_var v = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), tt_tensor_view(&gx, 1, 1, 1));
-    tt_backward_from(tape, tt_scale(tape, v, 4), tt_tensor_view(&cotangent, 1, 1, 1));
+    tt_backward_from(tape, tt_mul_scalar(tape, v, 4), tt_tensor_view(&cotangent, 1, 1, 1));
     ck_assert(gx == 2);
     tt_tape_free(tape);
 }
@@ -81,8 +81,8 @@ START_TEST(a_gradient_of_the_tape_can_be_the_cotangent) {
     double x = 5;
     tt_tape *tape = tt_tape_new();
     tt_var v = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), NO_GRAD);
-    tt_var twice = tt_scale(tape, v, 2);
-    tt_backward(tape, tt_scale(tape, twice, 3));
+    tt_var twice = tt_mul_scalar(tape, v, 2);
+    tt_backward(tape, tt_mul_scalar(tape, twice, 3));
     tt_backward_from(tape, twice, tt_grad(tape, twice)); /* 3 */
     ck_assert(tt_grad(tape, twice).data[0] == 3 && tt_grad(tape, v).data[0] == 6);
     tt_tape_free(tape);
@@ -111,7 +111,7 @@ START_TEST(constants_and_what_stands_on_them_get_no_gradient) {
     double x = 5;
     tt_tape *tape = tt_tape_new();
     tt_var c = tt_const(tape, tt_tensor_view(&x, 1, 1, 1));
-    tt_var twice = tt_scale(tape, c, 2);
+    tt_var twice = tt_mul_scalar(tape, c, 2);
     tt_backward(tape, twice);
     ck_assert(!tt_tape_error(tape));
     ck_assert(tt_grad(tape, c).data == NULL && tt_grad(tape, twice).data == NULL);
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(pointers_into_the_tape_stay_good_while_it_grows) {
     double x = 1;
     tt_tape *tape = tt_tape_new();
-    tt_var first = tt_scale(tape, tt_const(tape, tt_tensor_view(&x, 1, 1, 1)), 7);
+    tt_var first = tt_mul_scalar(tape, tt_const(tape, tt_tensor_view(&x, 1, 1, 1)), 7);
     const double *before = tt_value(tape, first).data;
     for (int i = 0; i < 100; i++) (void)tt_tape_tensor(tape, 1, 100, 100);
     ck_assert(tt_value(tape, first).data == before && *before == 7);
@@ -191,8 +191,8 @@ START_TEST(every_wrong_call_is_named) {
     assert_error(tape, "mse: [1,2,3] and [2,2,3]: shapes differ");
     (void)tt_dot(tape, CONST(1, 2, 3), tt_tensor_view(a, 1, 1, 6));
     assert_error(tape, "dot: [1,2,3] and [1,1,6]: shapes differ");
-    (void)tt_scale(tape, CONST(1, 1, 1), 1.0 / 0.0);
-    assert_error(tape, "scale: the factor inf is not finite");
+    (void)tt_mul_scalar(tape, CONST(1, 1, 1), 1.0 / 0.0);
+    assert_error(tape, "mul_scalar: the factor inf is not finite");
     (void)tt_attention(tape, CONST(1, 2, 3), CONST(1, 2, 4), CONST(1, 2, 2),
                        (tt_attention_options){.scale = 1});
     assert_error(tape, "attention: Q [1,2,3], K [1,2,4], V [1,2,2]: Q and K differ in d_k");
@@ -228,8 +228,8 @@ START_TEST(variables_of_another_tape_or_before_a_reset_are_refused) {
     tt_tape *one = tt_tape_new(), *other = tt_tape_new();
     tt_var a = tt_const(one, tt_tensor_view(&x, 1, 1, 1));
     (void)tt_const(other, tt_tensor_view(&x, 1, 1, 1));
-    (void)tt_scale(other, a, 2);
-    assert_error(other, "scale: input 0 is not on this tape");
+    (void)tt_mul_scalar(other, a, 2);
+    assert_error(other, "mul_scalar: input 0 is not on this tape");
     tt_tape_reset(one);
     (void)tt_const(one, tt_tensor_view(&x, 1, 1, 1));
     (void)tt_softmax(one, a);

@@ -18,8 +18,8 @@ static void assert_close(double value, double expected, double tolerance, const 
                   what, value, expected, tolerance);
 }
 
-static void assert_moments_close(const struct theory_moments *a, const struct theory_moments *b,
-                                 double tolerance, double max_weight_tolerance) {
+static void assert_moments_close(const theory_moments *a, const theory_moments *b, double tolerance,
+                                 double max_weight_tolerance) {
     assert_close(a->sum_w2, b->sum_w2, tolerance, "sum_w2");
     assert_close(a->sum_w3, b->sum_w3, tolerance, "sum_w3");
     assert_close(a->sum_w4, b->sum_w4, tolerance, "sum_w4");
@@ -30,14 +30,14 @@ static void assert_moments_close(const struct theory_moments *a, const struct th
     assert_close(a->max_weight, b->max_weight, max_weight_tolerance, "max_weight");
 }
 
-static void moments_of_row(const table *t, int row, struct theory_moments *m) {
+static void moments_of_row(const table *t, int row, theory_moments *m) {
     theory_iid((int)table_number(t, row, "n"), sqrt(table_number(t, row, "sigma2")), m);
 }
 
 /* ---- Two keys, by a different road ----------------------------------------------------------- */
 
 /* For n = 2 the weights are w and 1 - w with w = 1 / (1 + exp(-x)), x the score difference. */
-static void add_two_keys(double weight, double x, struct theory_moments *sum) {
+static void add_two_keys(double weight, double x, theory_moments *sum) {
     double e = exp(-fabs(x)), w = 1 / (1 + e), v = e / (1 + e), square = w * w + v * v;
     sum->sum_w2 += weight * square;
     sum->sum_w3 += weight * (w * w * w + v * v * v);
@@ -53,7 +53,7 @@ static void add_two_keys(double weight, double x, struct theory_moments *sum) {
  * max_weight are even in x, where the rule is exact to rounding at this step; max_weight has a kink
  * at 0, whose leading error h^2/12 f'(0) is added. What remains of it is (h sigma)^4 / 720 < 1e-11.
  */
-static void add_two_keys_normal(double mass, double sigma, struct theory_moments *sum) {
+static void add_two_keys_normal(double mass, double sigma, theory_moments *sum) {
     double h = 0.01 / (1 + sigma), density = 2 * mass / sqrt(2 * PI);
     for (int i = 0; i * h < 8.0; i++) {
         double z = i * h, weight = h * density * exp(-z * z / 2) * (i == 0 ? 0.5 : 1.0);
@@ -63,9 +63,9 @@ static void add_two_keys_normal(double mass, double sigma, struct theory_moments
 }
 
 /* |q| = e^v, v stepped evenly: unlike the substitution of the module, and slow. */
-static void two_keys_over_chi(int d_k, double scale, struct theory_moments *sum) {
+static void two_keys_over_chi(int d_k, double scale, theory_moments *sum) {
     double step = 0.5 / sqrt(d_k + 40.0), mass = 0.0;
-    struct theory_moments total = {0};
+    theory_moments total = {0};
     *sum = total;
     for (double v = -26.0 / d_k; v < 3.5; v += step) {
         double log_weight = d_k * v - exp(2 * v) / 2 - d_k * (log(d_k) - 1) / 2;
@@ -91,7 +91,7 @@ START_TEST(moments_agree_with_tabulated_quadrature) {
     /* the table has 12 digits of integrals good to 1e-13 (maximum: 1e-8 by its own account) */
     const double exact = 1e-10, exact_max = 1e-8;
     for (int row = 0; row < t.rows; row++) {
-        struct theory_moments m, golden;
+        theory_moments m, golden;
         moments_of_row(&t, row, &m);
         golden.sum_w2 = table_number(&t, row, "sum_w2_quad");
         golden.sum_w3 = table_number(&t, row, "sum_w3_quad");
@@ -113,7 +113,7 @@ START_TEST(moments_agree_with_monte_carlo) {
     /* 200 comparisons of normal deviates: one beyond 4.5 has probability 0.0014 */
     const double z_limit = 4.5;
     for (int row = 0; row < t.rows; row++) {
-        struct theory_moments m;
+        theory_moments m;
         moments_of_row(&t, row, &m);
         assert_close(m.sum_w2, table_number(&t, row, "sum_w2_mc"),
                      z_limit * table_number(&t, row, "sum_w2_se"), "sum_w2");
@@ -129,8 +129,8 @@ START_TEST(moments_agree_with_monte_carlo) {
 END_TEST
 
 START_TEST(a_single_key_has_all_the_weight) {
-    const struct theory_moments one = {1, 1, 1, 1, 0, 0, 0, 1};
-    struct theory_moments m;
+    const theory_moments one = {1, 1, 1, 1, 0, 0, 0, 1};
+    theory_moments m;
     theory_iid(1, 3.0, &m);
     /* a closed form without rounding: exact */
     assert_moments_close(&m, &one, 0.0, 0.0);
@@ -143,10 +143,10 @@ enum { KEY_COUNTS = sizeof key_counts / sizeof key_counts[0] };
 START_TEST(equal_scores_give_equal_weights) {
     for (int i = 0; i < KEY_COUNTS; i++) {
         double n = key_counts[i];
-        struct theory_moments m;
-        const struct theory_moments uniform = {1 / n,       1 / (n * n), 1 / (n * n * n),
-                                               1 / (n * n), (n - 1) / n, (n - 1) / (n * n),
-                                               log(n),      1 / n};
+        theory_moments m;
+        const theory_moments uniform = {1 / n,       1 / (n * n), 1 / (n * n * n),
+                                        1 / (n * n), (n - 1) / n, (n - 1) / (n * n),
+                                        log(n),      1 / n};
         theory_iid(key_counts[i], 0.0, &m);
         /* a few roundings of numbers up to ln 4096 = 8.3 */
         assert_moments_close(&m, &uniform, 1e-14, 1e-14);
@@ -156,7 +156,7 @@ END_TEST
 
 START_TEST(tiny_sigma_joins_the_uniform_limit) {
     for (int i = 0; i < KEY_COUNTS; i++) {
-        struct theory_moments zero, tiny;
+        theory_moments zero, tiny;
         theory_iid(key_counts[i], 0.0, &zero);
         theory_iid(key_counts[i], 1e-12, &tiny);
         /* the true difference is below sigma; what is seen is the integration error, 1e-9 allowed,
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(two_keys_agree_with_the_logistic_closed_form) {
     const double sigmas[] = {0.001, 0.05, 0.5, 1, 2, 8, 64};
     for (int i = 0; i < 7; i++) {
-        struct theory_moments m, logistic = {0};
+        theory_moments m, logistic = {0};
         theory_iid(2, sigmas[i], &m);
         add_two_keys_normal(1.0, sigmas[i], &logistic);
         /* a tenth of the bound of theory.h; the maximum adds the 1e-11 of the reference */
@@ -182,7 +182,7 @@ START_TEST(halving_the_steps_changes_nothing) {
     const double sigmas[] = {1e-3, 0.3, 1.5, 4, 64};
     for (int i = 0; i < KEY_COUNTS; i++) {
         for (int j = 0; j < 5; j++) {
-            struct theory_moments coarse, fine;
+            theory_moments coarse, fine;
             theory_iid(key_counts[i], sigmas[j], &coarse);
             theory_iid_refined(key_counts[i], sigmas[j], 2.0, &fine);
             /* discretisation may take a tenth of the bound of theory.h */
@@ -198,7 +198,7 @@ START_TEST(weights_sum_to_one) {
     const double sigmas[] = {1e-3, 0.3, 1, 3, 9, 27, 64};
     for (int i = 0; i < KEY_COUNTS; i++) {
         for (int j = 0; j < 7; j++) {
-            struct theory_moments m;
+            theory_moments m;
             theory_iid(key_counts[i], sigmas[j], &m);
             assert_close(m.sum_w2 + m.one_minus_sum_w2, 1.0, 2e-11, "(sum w)^2");
         }
@@ -207,7 +207,7 @@ START_TEST(weights_sum_to_one) {
 END_TEST
 
 START_TEST(only_the_size_of_sigma_matters) {
-    struct theory_moments plus, minus;
+    theory_moments plus, minus;
     theory_iid(7, 1.3, &plus);
     theory_iid(7, -1.3, &minus);
     /* the same arithmetic: exact */
@@ -224,7 +224,7 @@ START_TEST(participation_matches_published_digits) {
                  {64, sqrt(2 * log(64)), 0.3083, 5e-5},
                  {1024, 1, 0.002635, 5e-7}};
     for (int i = 0; i < 4; i++) {
-        struct theory_moments m;
+        theory_moments m;
         theory_iid(cases[i].n, cases[i].sigma, &m);
         assert_close(m.sum_w2, cases[i].participation, cases[i].half_last_digit, "sum_w2");
     }
@@ -238,7 +238,7 @@ START_TEST(query_average_of_two_keys_agrees_with_a_plain_double_sum) {
     for (int i = 0; i < 5; i++) {
         double scales[] = {1.0, 1 / sqrt(widths[i])};
         for (int j = 0; j < 2; j++) {
-            struct theory_moments m, plain;
+            theory_moments m, plain;
             theory_qk(2, widths[i], scales[j], &m);
             two_keys_over_chi(widths[i], scales[j], &plain);
             /* the plain sum leaves out 1e-11 of the chi distribution at d_k = 1 */
@@ -256,7 +256,7 @@ START_TEST(query_average_agrees_with_tabulated_values) {
         if (strncmp(kind, "real_", 5) != 0) continue;
         int d_k = (int)table_number(&t, row, "d_k");
         double scale = strcmp(kind, "real_scaled") == 0 ? 1 / sqrt(d_k) : 1.0;
-        struct theory_moments m;
+        theory_moments m;
         theory_qk((int)table_number(&t, row, "n"), d_k, scale, &m);
         /* the moments' 1e-10, but at d_k = 1 the table itself is 2.7e-10 off: two other ways to
          * step over |q| both give an entropy of 2.434983136 where it has 2.43498313577 */
@@ -275,7 +275,7 @@ START_TEST(halving_the_steps_over_queries_changes_nothing) {
     const int widths[] = {1, 2, 16, 512, 65536};
     for (int i = 0; i < 5; i++) {
         double scale = widths[i] > 512 ? 1 / sqrt(widths[i]) : 1.0;
-        struct theory_moments coarse, fine;
+        theory_moments coarse, fine;
         theory_qk(16, widths[i], scale, &coarse);
         theory_qk_refined(16, widths[i], scale, 2.0, &fine);
         /* discretisation may take a tenth of the bound of theory.h */
@@ -286,7 +286,7 @@ END_TEST
 
 START_TEST(wide_queries_have_nearly_one_norm) {
     const int d_k = 65536;
-    struct theory_moments averaged, fixed;
+    theory_moments averaged, fixed;
     theory_qk(16, d_k, 1 / sqrt(d_k), &averaged);
     theory_iid(16, 1.0, &fixed);
     /* |q|/sqrt(d_k) has variance 1/(2 d_k) and bias -1/(4 d_k); derivatives in sigma are of order 1
@@ -296,7 +296,7 @@ START_TEST(wide_queries_have_nearly_one_norm) {
 END_TEST
 
 START_TEST(queries_of_scale_zero_attend_uniformly) {
-    struct theory_moments averaged, uniform;
+    theory_moments averaged, uniform;
     theory_qk(16, 4, 0.0, &averaged);
     theory_iid(16, 0.0, &uniform);
     /* a weighted mean of equal numbers: rounding only */
@@ -341,7 +341,7 @@ START_TEST(large_sigma_values_agree_with_the_table) {
         if (strcmp(table_text(&t, row, "kind"), "powerlaw") != 0) continue;
         double sigma = sqrt(table_number(&t, row, "sigma2"));
         if (sigma > 64) continue;
-        struct theory_moments m;
+        theory_moments m;
         theory_iid((int)table_number(&t, row, "n"), sigma, &m);
         /* the 1e-10 of the moments, times 3 sigma */
         assert_close(sigma * m.one_minus_sum_w2, table_number(&t, row, "a"), 1e-8, "c");
@@ -359,7 +359,7 @@ START_TEST(values_at_twice_beta_c_agree_with_the_table) {
     for (int row = 0; row < t.rows; row++) {
         double n = table_number(&t, row, "n");
         if (strcmp(table_text(&t, row, "kind"), "rem_half") != 0) continue;
-        struct theory_moments m;
+        theory_moments m;
         theory_iid((int)n, sqrt(8 * log(n)), &m);
         /* a tenth of the bound of theory.h */
         assert_close(m.sum_w2, table_number(&t, row, "a"), 1e-10, "sum_w2");

@@ -231,10 +231,10 @@ START_TEST(rows_with_one_key_count_but_not_in_the_normalised_entropy) {
     ck_assert(head_stats_compute(&mask, tt_tensor_view(logits, 1, 2, 2),
                                  tt_tensor_view(weights, 1, 2, 2), &s));
     ck_assert_int_eq(s.rows, 2);
-    ck_assert_double_eq_tol(s.entropy, log(2) / 2, 1e-15); /* a rounding or two */
-    ck_assert_double_eq_tol(s.entropy_normalised, 1, 1e-15);
-    ck_assert(s.logit_spread == 0);
-    ck_assert(s.jacobian_tiny == 0.5);
+    ck_assert_double_eq_tol(s.value[HEAD_ENTROPY], log(2) / 2, 1e-15); /* a rounding or two */
+    ck_assert_double_eq_tol(s.value[HEAD_ENTROPY_NORMALISED], 1, 1e-15);
+    ck_assert(s.value[HEAD_LOGIT_SPREAD] == 0);
+    ck_assert(s.value[HEAD_JACOBIAN_TINY] == 0.5);
 }
 END_TEST
 
@@ -246,7 +246,7 @@ START_TEST(rows_without_a_key_count_nowhere) {
     ck_assert(head_stats_compute(&mask, tt_tensor_view(logits, 1, 2, 2),
                                  tt_tensor_view(weights, 1, 2, 2), &s));
     ck_assert_int_eq(s.rows, 0);
-    ck_assert(isnan(s.entropy) && isnan(s.jacobian_median));
+    ck_assert(isnan(s.value[HEAD_ENTROPY]) && isnan(s.value[HEAD_JACOBIAN_MEDIAN]));
 }
 END_TEST
 

@@ -1,6 +1,6 @@
-/* machine.c: see machine.h. */
 #include "common/machine.h"
 
+#include <stdarg.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -19,6 +19,18 @@ double machine_memory(void) {
     if (pages > 0 && bytes > 0) return (double)pages * (double)bytes;
 #endif
     return 0;
+}
+
+bool machine_fits(double bytes, const char *format, ...) {
+    const double gib = 1024.0 * 1024 * 1024, memory = machine_memory();
+    char text[1024];
+    va_list args;
+    if (memory <= 0 || bytes <= memory) return true; /* 0: the system does not say */
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return complain("%s %.3g GiB; allowed are %.3g GiB, this machine's memory", text, bytes / gib,
+                    memory / gib);
 }
 
 void machine_describe(FILE *to) {

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "common/message.h"
 #include "tt/tensor.h"
 
 /* Processors in use, at least 1. */
@@ -11,6 +12,10 @@ tt_size machine_processors(void);
 
 /* Bytes of physical memory; 0 where the system does not say. */
 double machine_memory(void);
+
+/* Whether so many bytes fit; if not, prints one line: the formatted text, which names what asks for
+ * them and ends in "need" or "needs", then how much that is and what is allowed. */
+bool machine_fits(double bytes, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* "key = value" lines for a .meta file: what the bits of a result depend on beside its settings. */
 void machine_describe(FILE *to);

@@ -1,4 +1,4 @@
-/* message.c: see message.h. */
+/* message.c: what a user typed may stand in a line, and may hold line ends and other controls. */
 #include "common/message.h"
 
 #include <stdarg.h>
@@ -6,15 +6,26 @@
 
 enum { LINE_BYTES = 4096 };
 
-int message_fail(int code, const char *format, ...) {
+static void print_line(const char *format, va_list args) {
     char line[LINE_BYTES];
-    va_list args;
-    va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    /* what a user typed may hold line ends and other control characters */
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     (void)fprintf(stderr, "sqrtdk: %s\n", line);
+}
+
+int message_fail(int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_line(format, args);
+    va_end(args);
     return code;
+}
+
+bool complain(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_line(format, args);
+    va_end(args);
+    return false;
 }

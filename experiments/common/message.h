@@ -4,13 +4,20 @@
 #ifndef COMMON_MESSAGE_H
 #define COMMON_MESSAGE_H
 
+#include <stdbool.h>
+
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
-/* Prints "sqrtdk: " and the formatted line; returns `code`, for `return message_fail(...)`. */
-int message_fail(int code, const char *format, ...)
 #if defined(__GNUC__)
-    __attribute__((format(printf, 2, 3)))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF_LIKE(text, first)
 #endif
-    ;
+
+/* Prints "sqrtdk: " and the formatted line; returns `code`, for `return message_fail(...)`. */
+int message_fail(int code, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The same where a function says no: returns false, for `return complain(...)`. */
+bool complain(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

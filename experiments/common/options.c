@@ -1,4 +1,5 @@
-/* options.c: getopt_long with a table in front of it, and strict readers of values; see options.h.
+/* options.c: getopt_long with a table in front of it. strtoll and strtod take more than a command
+ * line should (blanks, hexadecimal, nan), so what may stand in a number is looked at first.
  */
 #include "common/options.h"
 
@@ -60,15 +61,31 @@ static int index_of(const command_spec *command, const char *name) {
     return -1;
 }
 
-const char *options_text(const command_spec *command, const options *o, const char *name) {
-    return o->text[index_of(command, name)];
+const char *options_text(const options *o, const char *name) {
+    return o->text[index_of(o->command, name)];
 }
 
-bool options_flag(const command_spec *command, const options *o, const char *name) {
-    return options_text(command, o, name)[0] != '\0';
+bool options_flag(const options *o, const char *name) {
+    return options_text(o, name)[0] != '\0';
 }
 
-void options_help(const command_spec *command) {
+bool options_given(const options *o, const char *name) {
+    int i = index_of(o->command, name); /* else the text is the table's own */
+    return o->text[i] != o->command->options[i].standard;
+}
+
+static word_list *words_of(const command_spec *command, const char *name) {
+    for (const option_words *w = command->words; w && w->option; w++)
+        if (strcmp(w->option, name) == 0) return w->words;
+    return NULL;
+}
+
+static void print_words(FILE *to, word_list *words, const char *last) {
+    for (int i = 0; words(i); i++)
+        (void)fprintf(to, "%s%s", i == 0 ? "" : words(i + 1) ? ", " : last, words(i));
+}
+
+void command_help(const command_spec *command) {
     printf("Usage: sqrtdk %s [options]\n\n%s\n\nOptions:\n", command->name, command->summary);
     for (int i = 0; i < command->count; i++) {
         const option_spec *s = &command->options[i];
@@ -76,17 +93,22 @@ void options_help(const command_spec *command) {
         (void)snprintf(left, sizeof left, "--%s%s%s", s->name, s->value ? " " : "",
                        s->value ? s->value : "");
         printf("  %-24s %s", left, s->help);
+        word_list *words = words_of(command, s->name);
+        if (words) print_words(stdout, words, ", ");
         if (s->value && s->standard[0]) printf(" (default: %s)", s->standard);
         putchar('\n');
     }
     printf("  %-24s %s\n", "--help", "print this and exit");
     if (command->notes) printf("\n%s\n", command->notes);
-    char *more = command->more ? command->more() : NULL;
-    if (more) printf("\n%s", more);
-    free(more);
+    if (command->more) {
+        putchar('\n');
+        command->more(stdout);
+    }
 }
 
-static options_result unknown_option(const command_spec *command, const char *argument) {
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static int unknown_option(const command_spec *command, const char *argument) {
     const char *names[OPTIONS_MOST + 1];
     char typed[NAME_BYTES];
     const char *from = argument;
@@ -97,42 +119,42 @@ static options_result unknown_option(const command_spec *command, const char *ar
     const char *nearest =
         strncmp(argument, "--", 2) == 0 ? options_nearest(typed, names, command->count + 1) : NULL;
     if (nearest)
-        (void)message_fail(0, "%s: unknown option '%s'; did you mean --%s?", command->name,
-                           argument, nearest);
-    else
-        (void)message_fail(0, "%s: unknown option '%s'; see 'sqrtdk help %s'", command->name,
-                           argument, command->name);
-    return OPTIONS_WRONG;
+        return message_fail(EXIT_USAGE, "%s: unknown option '%s'; did you mean --%s?",
+                            command->name, argument, nearest);
+    return message_fail(EXIT_USAGE, "%s: unknown option '%s'; see 'sqrtdk help %s'", command->name,
+                        argument, command->name);
 }
 
 /* What getopt_long refused: an option without its value, a flag with one, or an unknown one. */
-static options_result refuse(const command_spec *command, int code, const char *argument) {
+static int refuse(const command_spec *command, int code, const char *argument) {
     int known = optopt >= OPTION_VALUES ? optopt - OPTION_VALUES : -1; /* also if abbreviated */
     char name[NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
-    if (code == ':' && known >= 0) {
-        (void)message_fail(0, "%s: --%s needs a value: %s", command->name,
-                           command->options[known].name, command->options[known].value);
-        return OPTIONS_WRONG;
-    }
-    if (strchr(argument, '=') && (index_of(command, name) >= 0 || strcmp(name, "help") == 0)) {
-        (void)message_fail(0, "%s: --%s takes no value, but '%s' gives it one", command->name, name,
-                           argument);
-        return OPTIONS_WRONG;
-    }
+    if (code == ':' && known >= 0)
+        return message_fail(EXIT_USAGE, "%s: --%s needs a value: %s", command->name,
+                            command->options[known].name, command->options[known].value);
+    if (strchr(argument, '=') && (index_of(command, name) >= 0 || strcmp(name, "help") == 0))
+        return message_fail(EXIT_USAGE, "%s: --%s takes no value, but '%s' gives it one",
+                            command->name, name, argument);
     return unknown_option(command, argument);
 }
 
-options_result options_parse(const command_spec *command, int argc, char **argv, options *out) {
-    struct option table[OPTIONS_MOST + 2] = {{0}};
+/* Options for getopt_long; the last one, after them, is --help. */
+static void fill_table(const command_spec *command, struct option *table) {
     for (int i = 0; i < command->count; i++) {
         table[i].name = command->options[i].name;
         table[i].has_arg = command->options[i].value ? required_argument : no_argument;
         table[i].val = OPTION_VALUES + i;
-        out->text[i] = command->options[i].standard;
     }
     table[command->count].name = "help";
     table[command->count].val = 'h';
+}
+
+int command_run(const command_spec *command, int argc, char **argv) {
+    struct option table[OPTIONS_MOST + 2] = {{0}};
+    options o = {.command = command};
+    fill_table(command, table);
+    for (int i = 0; i < command->count; i++) o.text[i] = command->options[i].standard;
     optind = 1;
     opterr = 0;
     for (;;) {
@@ -140,18 +162,15 @@ options_result options_parse(const command_spec *command, int argc, char **argv,
         int code = getopt_long(argc, argv, "+:h", table, NULL);
         if (code == -1) break;
         if (code == 'h') {
-            options_help(command);
-            return OPTIONS_HELP;
+            command_help(command);
+            return EXIT_OK;
         }
         if (code == '?' || code == ':') return refuse(command, code, argv[at]);
-        out->text[code - OPTION_VALUES] = optarg ? optarg : "yes";
+        o.text[code - OPTION_VALUES] = optarg ? optarg : "yes";
     }
-    if (optind < argc) {
-        (void)message_fail(0, "%s: unexpected argument '%s'; options start with --", command->name,
-                           argv[optind]);
-        return OPTIONS_WRONG;
-    }
-    return OPTIONS_RUN;
+    if (optind == argc) return command->run(&o);
+    return message_fail(EXIT_USAGE, "%s: unexpected argument '%s'; options start with --",
+                        command->name, argv[optind]);
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -193,17 +212,47 @@ static bool parse_positive(const char *text, double *out) {
     return options_number(text, out) && *out > 0;
 }
 
-bool options_int(const char *name, const char *text, int64_t least, int64_t most, int64_t *out) {
+bool options_int(const options *o, const char *name, int64_t least, int64_t most, int64_t *out) {
+    const char *text = options_text(o, name);
     if (parse_int(text, out) && *out >= least && *out <= most) return true;
-    (void)message_fail(0, "--%s '%s': expected a whole number from %lld to %lld", name, text,
-                       (long long)least, (long long)most);
+    return complain("--%s '%s': expected a whole number from %lld to %lld", name, text,
+                    (long long)least, (long long)most);
+}
+
+bool options_size(const options *o, const char *name, int64_t least, int64_t most, tt_size *out) {
+    int64_t value;
+    if (!options_int(o, name, least, most, &value)) return false;
+    *out = (tt_size)value;
+    return true;
+}
+
+bool options_positive(const options *o, const char *name, double *out) {
+    const char *text = options_text(o, name);
+    if (parse_positive(text, out)) return true;
+    return complain("--%s '%s': expected a finite number above 0", name, text);
+}
+
+static bool refuse_word(const char *name, const char *text, word_list *words) {
+    char *list = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&list, &size);
+    if (!to) return complain("out of memory");
+    print_words(to, words, " or ");
+    if (fclose(to) == 0) (void)complain("--%s '%s': expected %s", name, text, list);
+    free(list);
     return false;
 }
 
-bool options_positive(const char *name, const char *text, double *out) {
-    if (parse_positive(text, out)) return true;
-    (void)message_fail(0, "--%s '%s': expected a finite number above 0", name, text);
-    return false;
+bool options_word(const options *o, const char *name, word_list *words, int *out) {
+    const char *text = options_text(o, name);
+    for (*out = 0; words(*out); ++*out)
+        if (strcmp(text, words(*out)) == 0) return true;
+    *out = -1;
+    return !options_given(o, name) || refuse_word(name, text, words);
+}
+
+bool options_choice(const options *o, const char *name, int *out) {
+    return options_word(o, name, words_of(o->command, name), out);
 }
 
 /* "3" or "3..7" as first and last. */
@@ -220,55 +269,45 @@ static bool parse_range(const char *item, int64_t *first, int64_t *last) {
     return parse_int(left, first) && parse_int(dots + 2, last) && *first <= *last;
 }
 
-bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
+static bool twice(const char *name, const char *text, const char *item) {
+    return complain("--%s '%s': %s stands there twice; each value once", name, text, item);
+}
+
+bool options_int_list(const options *o, const char *name, int64_t least, int64_t most, int64_t *out,
                       int *count) {
-    const char *at = text;
+    const char *text = options_text(o, name), *at = text;
     char item[ITEM_BYTES];
     int64_t first, last;
     *count = 0;
     do {
         if (!options_item(&at, item) || !parse_range(item, &first, &last) || first < least ||
-            last > most) {
-            (void)message_fail(0,
-                               "--%s '%s': expected whole numbers from %lld to %lld, separated by "
-                               "commas, ranges as 2..5",
-                               name, text, (long long)least, (long long)most);
-            return false;
-        }
-        if (last - first >= LIST_MOST - *count) {
-            (void)message_fail(0, "--%s '%s': more than %d values", name, text, (int)LIST_MOST);
-            return false;
-        }
+            last > most)
+            return complain("--%s '%s': expected whole numbers from %lld to %lld, separated by "
+                            "commas, ranges as 2..5",
+                            name, text, (long long)least, (long long)most);
+        if (last - first >= LIST_MOST - *count)
+            return complain("--%s '%s': more than %d values", name, text, (int)LIST_MOST);
         for (int64_t v = first; v <= last; v++) {
+            (void)snprintf(item, sizeof item, "%lld", (long long)v);
             for (int i = 0; i < *count; i++)
-                if (out[i] == v) {
-                    (void)message_fail(0, "--%s '%s': %lld stands there twice; each value once",
-                                       name, text, (long long)v);
-                    return false;
-                }
+                if (out[i] == v) return twice(name, text, item);
             out[(*count)++] = v;
         }
     } while (options_another(&at));
     return true;
 }
 
-bool options_positive_list(const char *name, const char *text, double *out, int *count) {
-    const char *at = text;
+bool options_positive_list(const options *o, const char *name, double *out, int *count) {
+    const char *text = options_text(o, name), *at = text;
     char item[ITEM_BYTES];
     *count = 0;
     do {
         double value;
-        if (*count == LIST_MOST || !options_item(&at, item) || !parse_positive(item, &value)) {
-            (void)message_fail(0, "--%s '%s': expected finite numbers above 0, separated by commas",
-                               name, text);
-            return false;
-        }
+        if (*count == LIST_MOST || !options_item(&at, item) || !parse_positive(item, &value))
+            return complain("--%s '%s': expected finite numbers above 0, separated by commas", name,
+                            text);
         for (int i = 0; i < *count; i++)
-            if (out[i] == value) {
-                (void)message_fail(0, "--%s '%s': %s stands there twice; each value once", name,
-                                   text, item);
-                return false;
-            }
+            if (out[i] == value) return twice(name, text, item);
         out[(*count)++] = value;
     } while (options_another(&at));
     return true;

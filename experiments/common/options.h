@@ -1,14 +1,17 @@
 /* options.h: command lines in the GNU style (--name value, --name=value), the same for every
- * subcommand. A subcommand states its options in one table, from which both the parser and --help
- * are made, and turns the texts it gets into values with the functions below. Each of these, on
- * bad input, prints one line naming the option, the text and what is allowed, and returns false;
- * the subcommand then exits with EXIT_USAGE.
+ * subcommand. A subcommand states its options in one table, from which parser, help and errors are
+ * made, and asks for their values by name with the functions below. Each of these, on bad input,
+ * prints one line naming the option, the text and what is allowed, and returns false; the
+ * subcommand then returns EXIT_USAGE.
  */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "tt/tensor.h"
 
 typedef struct option_spec {
     const char *name;     /* without the dashes */
@@ -17,57 +20,81 @@ typedef struct option_spec {
     const char *help;
 } option_spec;
 
+/* A list of words, written where what they name is: the i-th, or NULL from their count up. */
+typedef const char *word_list(int i);
+
+/* An option whose value is one of these; help lists them. */
+typedef struct option_words {
+    const char *option;
+    word_list *words;
+} option_words;
+
+typedef struct options options;
+
+/* What main.c knows of a subcommand. */
 typedef struct command_spec {
-    const char *name;    /* the subcommand */
+    const char *name;
     const char *summary; /* one line */
     const option_spec *options;
     int count;
-    const char *notes;   /* printed below the options; NULL for none */
-    char *(*more)(void); /* makes a further note, freed by the caller; NULL for none */
+    const option_words *words;    /* ends with an option NULL; NULL for none */
+    const char *notes;            /* printed below the options; NULL for none */
+    void (*more)(FILE *to);       /* prints a further note; NULL for none */
+    int (*run)(const options *o); /* returns the exit code */
 } command_spec;
 
 enum { OPTIONS_MOST = 40 };
 
 /* The text of each option, in the order of the table: what was given, or the default. A flag's is
  * "yes" or "". Borrowed from argv and the table. */
-typedef struct options {
+struct options {
+    const command_spec *command;
     const char *text[OPTIONS_MOST];
-} options;
+};
 
-typedef enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG } options_result;
-
-/* argv[0] is the subcommand's name. OPTIONS_HELP: --help was asked for and printed. OPTIONS_WRONG:
- * a line was printed; an unknown option's names the nearest one there is. */
-options_result options_parse(const command_spec *command, int argc, char **argv, options *out);
-
-/* The text of the option of that name (which must be in the table). */
-const char *options_text(const command_spec *command, const options *o, const char *name);
-bool options_flag(const command_spec *command, const options *o, const char *name);
+/* Reads the command line and runs the subcommand, or prints its help. argv[0] is its name. Returns
+ * the exit code; wrong usage was named in one line, an unknown option's with the nearest there is.
+ */
+int command_run(const command_spec *command, int argc, char **argv);
 
 /* Prints the subcommand's help on standard output. */
-void options_help(const command_spec *command);
+void command_help(const command_spec *command);
 
 /* The nearest of `count` names to a mistyped one (edit distance up to a third of its length, at
  * least 2), or NULL. */
 const char *options_nearest(const char *typed, const char *const *names, int count);
 
-/* ---- Values. `name` is only for the message. ---- */
+/* ---- Values, by the option's name, which must be in the table ---- */
 
-bool options_int(const char *name, const char *text, int64_t least, int64_t most, int64_t *out);
+const char *options_text(const options *o, const char *name);
+bool options_flag(const options *o, const char *name);
+
+/* Whether the command line has it. */
+bool options_given(const options *o, const char *name);
+
+bool options_int(const options *o, const char *name, int64_t least, int64_t most, int64_t *out);
+bool options_size(const options *o, const char *name, int64_t least, int64_t most, tt_size *out);
 
 /* A number > 0, finite. */
-bool options_positive(const char *name, const char *text, double *out);
+bool options_positive(const options *o, const char *name, double *out);
+
+/* The place of the text among the option's words; -1 for an option that was not given and whose
+ * default is none of them. */
+bool options_choice(const options *o, const char *name, int *out);
+
+/* The same among other words than those of the table. */
+bool options_word(const options *o, const char *name, word_list *words, int *out);
 
 enum { LIST_MOST = 1024 };
 
 /* Comma-separated whole numbers and ranges a..b without duplicates, into out[LIST_MOST]. */
-bool options_int_list(const char *name, const char *text, int64_t least, int64_t most, int64_t *out,
+bool options_int_list(const options *o, const char *name, int64_t least, int64_t most, int64_t *out,
                       int *count);
 
 /* Comma-separated numbers > 0, finite, without duplicates, into out[LIST_MOST]. */
-bool options_positive_list(const char *name, const char *text, double *out, int *count);
+bool options_positive_list(const options *o, const char *name, double *out, int *count);
 
-/* ---- Pieces, for lists of another kind ---- */
+/* ---- Pieces, for values of another kind ---- */
 
 enum { ITEM_BYTES = 64 };
 

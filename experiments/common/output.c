@@ -1,8 +1,6 @@
-/* output.c: see output.h. */
 #include "common/output.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,7 +48,7 @@ char *output_beside(const char *path, const char *ending) {
 }
 
 static bool refuse(output *o, const char *path) {
-    (void)message_fail(0, "cannot write %s: %s", path, strerror(errno));
+    (void)complain("cannot write %s: %s", path, strerror(errno));
     output_discard(o);
     return false;
 }
@@ -71,9 +69,10 @@ bool output_open(output *o, const char *path) {
         o->stream = stdout;
         return true;
     }
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        errno = EISDIR;
-        return refuse(o, path);
+    if (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
+        (void)complain("cannot write %s: it is a folder", path);
+        output_discard(o);
+        return false;
     }
     if (!output_is_direct(path)) {
         char ending[32];
@@ -109,23 +108,4 @@ void output_discard(output *o) {
     free(o->temporary);
     free(o->path);
     *o = (output){NULL, NULL, NULL};
-}
-
-const char *output_number(char buffer[NUMBER_BYTES], double x) {
-    if (!isfinite(x)) {
-        (void)snprintf(buffer, NUMBER_BYTES, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-        return buffer;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(buffer, NUMBER_BYTES, "%.*g", digits, x);
-        if (digits == 17 || strtod(buffer, NULL) == x) break;
-    }
-    /* The point is the only character of a %g number that a locale can change. */
-    size_t lead = strspn(buffer, "-0123456789");
-    size_t rest = lead + strcspn(buffer + lead, "0123456789e");
-    if (rest > lead) {
-        buffer[lead] = '.';
-        memmove(buffer + lead + 1, buffer + rest, strlen(buffer + rest) + 1);
-    }
-    return buffer;
 }

@@ -1,6 +1,6 @@
 /* output.h: files that are whole or not there. What is written goes to a temporary name beside the
  * target and takes its place only when all of it is on disk; an earlier result stays untouched
- * until then. Numbers are written so that they read back as the same double under any locale.
+ * until then.
  */
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
@@ -38,11 +38,5 @@ bool output_make_folders(const char *path);
 /* `path` without a final ".csv", then `ending`: results/a.csv -> results/a_summary.csv. The caller
  * frees; NULL without memory. */
 char *output_beside(const char *path, const char *ending);
-
-enum { NUMBER_BYTES = 32 };
-
-/* The shortest of %.15g, %.16g and %.17g that reads back as x, with '.' whatever the locale; nan
- * and inf as "nan", "inf", "-inf". Returns buffer. */
-const char *output_number(char buffer[NUMBER_BYTES], double x);
 
 #endif

@@ -1,4 +1,3 @@
-/* parallel.c: see parallel.h. */
 #include "common/parallel.h"
 
 #include <pthread.h>

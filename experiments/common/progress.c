@@ -1,4 +1,3 @@
-/* progress.c: see progress.h. */
 #include "common/progress.h"
 
 #include <stdio.h>

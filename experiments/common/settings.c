@@ -1,4 +1,3 @@
-/* settings.c: see settings.h. */
 #include "common/settings.h"
 
 #include <stdio.h>
@@ -15,7 +14,8 @@ static bool is_setting(const char *name) {
     return true;
 }
 
-char *settings_describe(const command_spec *command, const options *o) {
+char *settings_describe(const options *o) {
+    const command_spec *command = o->command;
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
@@ -33,9 +33,9 @@ char *settings_describe(const command_spec *command, const options *o) {
     return NULL;
 }
 
-bool settings_threads(const char *text, int *threads) {
+bool settings_threads(const options *o, int *threads) {
     int64_t value = machine_processors();
-    if (text[0] && !options_int("threads", text, 1, 1024, &value)) return false;
+    if (options_given(o, "threads") && !options_int(o, "threads", 1, 1024, &value)) return false;
     *threads = (int)value;
     return true;
 }

@@ -10,10 +10,10 @@
 
 /* Program, version, every option that a result depends on (all but threads, output, resume and
  * quiet) and the machine, as "key = value" lines. The caller frees; NULL without memory. */
-char *settings_describe(const command_spec *command, const options *o);
+char *settings_describe(const options *o);
 
-/* The value of --threads, or where its text is empty the number of processors. On bad input prints
+/* The value of --threads, or where it is not given the number of processors. On bad input prints
  * one line and returns false. */
-bool settings_threads(const char *text, int *threads);
+bool settings_threads(const options *o, int *threads);
 
 #endif

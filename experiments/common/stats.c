@@ -1,4 +1,3 @@
-/* stats.c: see stats.h. */
 #include "common/stats.h"
 
 #include <math.h>

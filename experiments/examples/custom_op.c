@@ -25,8 +25,8 @@ static tt_var build(tt_tape *tape, const tt_var *input, void *context) {
 int main(void) {
     double x[] = {-30, -2, -0.5, 0, 0.5, 2, 30};
     tt_tensor input = tt_tensor_view(x, 1, 1, 7);
-    tt_check_options defaults = {0};
-    tt_check_result r;
+    tt_gradcheck_options defaults = {0};
+    tt_gradcheck_result r;
     const char *error = tt_gradcheck(build, NULL, &input, 1, &defaults, &r);
     if (error) return puts(error), 1;
     printf("softplus: %td derivatives, %td PASS, %td FAIL, %td INCONCLUSIVE; Taylor slope %.2f\n",

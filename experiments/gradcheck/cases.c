@@ -1,16 +1,29 @@
-/* cases.c: see gradcheck_cases.h. */
 #include "gradcheck/cases.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/hash.h"
+#include "heads/head_files.h"
 #include "tt/ops.h"
 #include "tt/rng.h"
 
-const char *const MASK_NAMES[MASK_KINDS] = {"none", "causal-top-left", "causal-bottom-right",
-                                            "key-lengths", "allowed"};
+const char *case_mask_name(int i) {
+    static const char *const DRAWN[] = {
+        [MASK_KEY_LENGTHS] = "key-lengths", [MASK_ALLOWED] = "allowed", [MASK_ALL] = "all", NULL};
+    return i < MASK_KEY_LENGTHS ? mask_word(i) : DRAWN[i];
+}
+
+/* A stream for this case alone, so that it stays as it is when others come and go. */
+static tt_rng stream_of(const check_case *c, uint64_t seed) {
+    char text[CASE_BYTES + 64];
+    tt_rng rng;
+    int length = snprintf(text, sizeof text, "%" PRIu64 " %s %s", seed, c->op, c->text);
+    tt_rng_seed(&rng, hash_text(HASH_START, text, (size_t)length));
+    return rng;
+}
 
 /* Adds an input of standard normal entries, times `factor`. */
 static bool draw(check_case *c, const char *name, tt_size b, tt_size rows, tt_size cols,
@@ -48,8 +61,8 @@ static tt_var build_add(tt_tape *tape, const tt_var *in, void *context) {
     return tt_add(tape, in[0], in[1]);
 }
 
-static tt_var build_scale(tt_tape *tape, const tt_var *in, void *context) {
-    return tt_scale(tape, in[0], ((const check_case *)context)->scale);
+static tt_var build_mul_scalar(tt_tape *tape, const tt_var *in, void *context) {
+    return tt_mul_scalar(tape, in[0], ((const check_case *)context)->factor);
 }
 
 static tt_var build_softmax(tt_tape *tape, const tt_var *in, void *context) {
@@ -67,31 +80,42 @@ static tt_var build_dot(tt_tape *tape, const tt_var *in, void *context) {
     return tt_dot(tape, in[0], ((const check_case *)context)->input[1]);
 }
 
-const char *const ELEMENTARY_OPS[] = {"matmul",  "matmul_nt", "add", "scale",
-                                      "softmax", "mse",       "dot", NULL};
+/* Sizes of an input: 1, the batch, queries, keys, the width of the values. */
+enum { ONE, BATCH, QUERIES, KEYS, WIDTH, SIZES };
 
-bool case_elementary(check_case *c, const char *op, const check_shape *shape, tt_rng *rng) {
-    const tt_size b = shape->batch, t = shape->tokens, k = shape->keys, d = shape->d_v;
-    *c = (check_case){.op = op, .scale = -1.75};
-    (void)snprintf(c->text, sizeof c->text, "batch=%td", b);
-    if (strcmp(op, "matmul") == 0) {
-        c->build = build_matmul;
-        return draw(c, "A", b, t, k, 1, rng) && draw(c, "B", b, k, d, 1, rng);
-    }
-    if (strcmp(op, "matmul_nt") == 0) { /* and one B for the whole batch */
-        c->build = build_matmul_nt;
-        return draw(c, "A", b, t, k, 1, rng) && draw(c, "B", 1, d, k, 1, rng);
-    }
-    if (!draw(c, "A", b, t, k, 1, rng)) return false;
-    if (strcmp(op, "scale") == 0) c->build = build_scale;
-    if (strcmp(op, "softmax") == 0) c->build = build_softmax;
-    if (c->build) return true;
-    if (strcmp(op, "add") == 0) c->build = build_add;
-    if (strcmp(op, "mse") == 0) c->build = build_mse;
-    bool good = draw(c, "B", b, t, k, 1, rng);
-    if (c->build) return good;
-    c->build = build_dot;
-    c->checked = 1;
+/* An operation under check: a row here, and its builder above. */
+typedef struct elementary {
+    const char *name;
+    tt_gradcheck_build *build;
+    int a[3], b[3]; /* batch, rows and columns of its inputs; b is not there where it is 0, 0, 0 */
+    int constants;  /* the last so many inputs are not differentiated */
+} elementary;
+
+static const elementary OPS[] = {
+    {"matmul", build_matmul, {BATCH, QUERIES, KEYS}, {BATCH, KEYS, WIDTH}, 0},
+    {"matmul_nt", build_matmul_nt, {BATCH, QUERIES, KEYS}, {ONE, WIDTH, KEYS}, 0},
+    {"add", build_add, {BATCH, QUERIES, KEYS}, {BATCH, QUERIES, KEYS}, 0},
+    {"mul_scalar", build_mul_scalar, {BATCH, QUERIES, KEYS}, {0}, 0},
+    {"softmax", build_softmax, {BATCH, QUERIES, KEYS}, {0}, 0},
+    {"mse", build_mse, {BATCH, QUERIES, KEYS}, {BATCH, QUERIES, KEYS}, 0},
+    {"dot", build_dot, {BATCH, QUERIES, KEYS}, {BATCH, QUERIES, KEYS}, 1},
+};
+
+enum { OP_COUNT = sizeof OPS / sizeof *OPS };
+
+const char *case_op_name(int i) {
+    return i < OP_COUNT ? OPS[i].name : NULL;
+}
+
+bool case_op(check_case *c, int op, const check_shape *shape, uint64_t seed) {
+    const elementary *e = &OPS[op];
+    const tt_size size[SIZES] = {1, shape->batch, shape->tokens, shape->keys, shape->d_v};
+    *c = (check_case){.op = e->name, .build = e->build, .factor = -1.75};
+    (void)snprintf(c->text, sizeof c->text, "batch=%td", shape->batch);
+    tt_rng rng = stream_of(c, seed);
+    bool good = draw(c, "A", size[e->a[0]], size[e->a[1]], size[e->a[2]], 1, &rng);
+    if (e->b[1]) good = good && draw(c, "B", size[e->b[0]], size[e->b[1]], size[e->b[2]], 1, &rng);
+    c->checked -= e->constants;
     return good;
 }
 
@@ -134,28 +158,31 @@ static bool draw_qkv(check_case *c, const check_shape *s, double sharpness, tt_r
            draw(c, "V", s->batch, s->keys, s->d_v, 1, rng);
 }
 
-bool case_attention(check_case *c, const char *op, const check_shape *shape,
-                    const tt_scale_rule *rule, mask_kind mask, double sharpness, tt_rng *rng) {
-    *c = (check_case){.op = op, .build = build_attention, .attention.rule = rule};
+bool case_attention(check_case *c, const char *op, const check_shape *shape, const scaling *rule,
+                    mask_kind mask, double sharpness, uint64_t seed) {
+    *c = (check_case){.op = op, .build = build_attention, .attention.rule = &rule->rule};
     (void)snprintf(c->text, sizeof c->text, "d_k=%td scale=%s mask=%s%s", shape->d_k, rule->name,
-                   MASK_NAMES[mask], sharpness > 1 ? " saturated" : "");
-    if (!draw_qkv(c, shape, sharpness, rng)) return false;
-    if (mask == MASK_TOP_LEFT) c->attention.mask.causal = TT_CAUSAL_TOP_LEFT;
-    if (mask == MASK_BOTTOM_RIGHT) c->attention.mask.causal = TT_CAUSAL_BOTTOM_RIGHT;
-    if (mask == MASK_KEY_LENGTHS) return draw_key_lengths(c, shape, rng);
-    return mask != MASK_ALLOWED || draw_allowed(c, shape, rng);
+                   case_mask_name(mask), sharpness > 1 ? " saturated" : "");
+    tt_rng rng = stream_of(c, seed);
+    if (!draw_qkv(c, shape, sharpness, &rng)) return false;
+    if (mask < MASK_KEY_LENGTHS) c->attention.mask.causal = (tt_causal)mask;
+    if (mask == MASK_KEY_LENGTHS) return draw_key_lengths(c, shape, &rng);
+    return mask != MASK_ALLOWED || draw_allowed(c, shape, &rng);
 }
 
 static tt_var build_faulty(tt_tape *tape, const tt_var *in, void *context) {
     const check_case *c = context;
-    return faulty_attention(tape, in[0], in[1], in[2], c->scale, c->fault);
+    return faulty_attention(tape, in[0], in[1], in[2], c->factor, c->fault);
 }
 
-bool case_faulty(check_case *c, const check_shape *shape, fault f, tt_rng *rng) {
+bool case_faulty(check_case *c, const check_shape *shape, fault f, uint64_t seed) {
     check_shape square = *shape;
     square.keys = square.tokens; /* swapped gradients need one shape */
     *c = (check_case){
-        .op = "faulty", .build = build_faulty, .scale = 1 / sqrt((double)shape->d_k), .fault = f};
-    (void)snprintf(c->text, sizeof c->text, "d_k=%td fault=%s", shape->d_k, FAULT_NAMES[f]);
-    return draw_qkv(c, &square, 1, rng);
+        .op = "faulty", .build = build_faulty, .factor = 1 / sqrt((double)shape->d_k), .fault = f};
+    /* the fault is no part of the name: all are looked for in the same numbers */
+    (void)snprintf(c->text, sizeof c->text, "d_k=%td", shape->d_k);
+    tt_rng rng = stream_of(c, seed);
+    (void)snprintf(c->text, sizeof c->text, "d_k=%td fault=%s", shape->d_k, fault_name((int)f));
+    return draw_qkv(c, &square, 1, &rng);
 }

@@ -4,24 +4,25 @@
 #ifndef GRADCHECK_CASES_H
 #define GRADCHECK_CASES_H
 
+#include "common/scaling.h"
 #include "gradcheck/faulty.h"
 #include "tt/attention.h"
 #include "tt/gradcheck.h"
-#include "tt/rng.h"
 
 enum { CASE_BYTES = 96, CASE_INPUTS = 3 };
 
 /* The masks that a case can draw for itself. */
 typedef enum mask_kind {
-    MASK_NONE,
+    MASK_NONE, /* the first three are those of tt_causal */
     MASK_TOP_LEFT,
     MASK_BOTTOM_RIGHT,
     MASK_KEY_LENGTHS, /* a random length for each entry of the batch, 0 included */
     MASK_ALLOWED,     /* each pair with probability 0.7 */
-    MASK_KINDS
+    MASK_ALL          /* on the command line: each of these */
 } mask_kind;
 
-extern const char *const MASK_NAMES[MASK_KINDS];
+/* By mask_kind, or NULL: a word_list. */
+const char *case_mask_name(int i);
 
 typedef struct check_shape {
     tt_size batch, tokens, keys, d_k, d_v;
@@ -35,22 +36,22 @@ typedef struct check_case {
     int checked;           /* the first so many; the rest are constants */
     const char *name[CASE_INPUTS];
     tt_tensor input[CASE_INPUTS];
-    tt_check_build *build;
+    tt_gradcheck_build *build;
     tt_attention_options attention;
-    double scale; /* of the op "scale" and of a faulty attention */
+    double factor; /* of the op "mul_scalar" and of a faulty attention */
     fault fault;
     void *mask_storage;
 } check_case;
 
-/* The elementary operations, by name, NULL-terminated. */
-extern const char *const ELEMENTARY_OPS[];
+/* The i-th elementary operation, or NULL: a word_list. */
+const char *case_op_name(int i);
 
-/* Each draws its inputs from the generator; false without memory. The caller frees with
- * case_free. */
-bool case_elementary(check_case *c, const char *op, const check_shape *shape, tt_rng *rng);
-bool case_attention(check_case *c, const char *op, const check_shape *shape,
-                    const tt_scale_rule *rule, mask_kind mask, double sharpness, tt_rng *rng);
-bool case_faulty(check_case *c, const check_shape *shape, fault f, tt_rng *rng);
+/* Each draws its inputs from a stream that belongs to (seed, op, case) alone; false without memory.
+ * The caller frees with case_free. The rule is borrowed. */
+bool case_op(check_case *c, int op, const check_shape *shape, uint64_t seed);
+bool case_attention(check_case *c, const char *op, const check_shape *shape, const scaling *rule,
+                    mask_kind mask, double sharpness, uint64_t seed);
+bool case_faulty(check_case *c, const check_shape *shape, fault f, uint64_t seed);
 void case_free(check_case *c);
 
 #endif

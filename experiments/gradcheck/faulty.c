@@ -1,10 +1,18 @@
-/* faulty.c: see faulty_attention.h. */
 #include "gradcheck/faulty.h"
 
 #include <math.h>
 
-const char *const FAULT_NAMES[FAULTS] = {"none",        "flipped-sign", "missing-scale",
-                                         "missing-sum", "swapped",      "mask-forgotten"};
+const char *fault_name(int i) {
+    static const char *const NAMES[FAULTS + 1] = {
+        [FAULT_NONE] = "none",
+        [FAULT_FLIPPED_SIGN] = "flipped-sign",
+        [FAULT_MISSING_SCALE] = "missing-scale",
+        [FAULT_MISSING_SUM] = "missing-sum",
+        [FAULT_SWAPPED] = "swapped",
+        [FAULT_MASK_FORGOTTEN] = "mask-forgotten",
+    };
+    return NAMES[i];
+}
 
 typedef struct settings {
     double scale;

@@ -19,7 +19,8 @@ typedef enum fault {
     FAULTS
 } fault;
 
-extern const char *const FAULT_NAMES[FAULTS];
+/* By fault, or NULL from their count up: a word_list. */
+const char *fault_name(int i);
 
 /* Causal (top-left) attention softmax(s Q K^T) V of Q, K [B,T,d_k] and V [B,T,d_v]. The scale must
  * be finite; a wrong shape is the tape's error. */

@@ -5,6 +5,5 @@
 #include "common/options.h"
 
 extern const command_spec GRADCHECK_COMMAND;
-int gradcheck_main(int argc, char **argv);
 
 #endif

@@ -1,11 +1,11 @@
-/* steps.c: see gradcheck_steps.h. The differences are taken as a textbook takes them,
+/* steps.c: the differences are taken as a textbook takes them,
  * from the loss as one number: what is shown is how far that goes.
  */
 #include "gradcheck/steps.h"
 
 #include <math.h>
 
-#include "common/output.h"
+#include "common/csv.h"
 #include "tt/attention.h"
 #include "tt/ops.h"
 #include "tt/rng.h"
@@ -57,8 +57,8 @@ static void write_rows(FILE *to, const setting *s, double *x, double exact) {
                    {"central", central(s, x, h)},
                    {"extrapolated", extrapolated(s, x, h)}};
         for (int m = 0; m < 3; m++) {
-            (void)fprintf(to, "%td,%s,%s", s->q.cols, all[m].method, output_number(number, h));
-            (void)fprintf(to, ",%s\n", output_number(number, fabs(all[m].value / exact - 1)));
+            (void)fprintf(to, "%td,%s,%s", s->q.cols, all[m].method, csv_format(number, h));
+            (void)fprintf(to, ",%s\n", csv_format(number, fabs(all[m].value / exact - 1)));
         }
     }
 }

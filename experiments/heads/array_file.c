@@ -1,5 +1,4 @@
-/*
- * array_file.c: opens a file of numbers, finds out whether it is .npy or CSV, and reads the CSV.
+/* array_file.c: opens a file of numbers, finds out whether it is .npy or CSV, and reads the CSV.
  * Spreadsheets write many dialects under that name: the reader takes one and names the others
  * where it meets them, because guessing could turn 1,5 into two numbers.
  */
@@ -14,30 +13,32 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "heads/npy.h"
+
 enum { CELL_BYTES = 512, QUOTE_BYTES = 32 };
 
 static const char dialect[] = "expected ',' between numbers and '.' for decimals";
 
 /* A stretch of the text; at is NULL once everything has been cut off it. */
-struct span {
+typedef struct span {
     const char *at;
     const char *end;
-};
+} span;
 
-struct csv {
-    struct span rest;
+typedef struct csv {
+    span rest;
     size_t line; /* of the current row, from 1, as an editor counts */
     size_t row;  /* from 1, comments not counted */
     unsigned accept;
     char *error;
     size_t error_size;
-};
+} csv;
 
 /* Cuts the part before the next stop, or all that is left, off rest. */
-static bool cut(struct span *rest, char stop, struct span *piece) {
+static bool cut(span *rest, char stop, span *piece) {
     if (!rest->at) return false;
     const char *found = memchr(rest->at, stop, (size_t)(rest->end - rest->at));
-    *piece = (struct span){rest->at, found ? found : rest->end};
+    *piece = (span){rest->at, found ? found : rest->end};
     rest->at = found ? found + 1 : NULL;
     return true;
 }
@@ -46,30 +47,30 @@ static bool blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct span trim(struct span span) {
-    while (span.at < span.end && blank(*span.at)) span.at++;
-    while (span.at < span.end && blank(span.end[-1])) span.end--;
-    return span;
+static span trim(span s) {
+    while (s.at < s.end && blank(*s.at)) s.at++;
+    while (s.at < s.end && blank(s.end[-1])) s.end--;
+    return s;
 }
 
 /* Moves on to the next row; blank lines may only follow the last one. Without a row, *row is empty
  * and the answer true; false is an error. */
-static bool next_row(struct csv *csv, struct span *row) {
+static bool next_row(csv *c, span *row) {
     size_t blank_line = 0;
-    struct span line;
-    *row = (struct span){NULL, NULL};
-    while (cut(&csv->rest, '\n', &line)) {
-        csv->line++;
+    span line;
+    *row = (span){NULL, NULL};
+    while (cut(&c->rest, '\n', &line)) {
+        c->line++;
         line = trim(line);
         if (line.at < line.end && *line.at == '#') continue;
         if (line.at == line.end) {
-            blank_line = csv->line;
+            blank_line = c->line;
             continue;
         }
-        if (blank_line > 0 && csv->row > 0)
-            return array_fail(csv->error, csv->error_size,
+        if (blank_line > 0 && c->row > 0)
+            return array_fail(c->error, c->error_size,
                               "line %zu is blank; expected rows without a gap", blank_line);
-        csv->row++;
+        c->row++;
         *row = line;
         return true;
     }
@@ -77,11 +78,11 @@ static bool next_row(struct csv *csv, struct span *row) {
 }
 
 /* Names a semicolon before its row is blamed on the text in a cell or on the number of columns. */
-static bool check_dialect(const struct csv *csv, struct span row) {
+static bool check_dialect(const csv *c, span row) {
     if (!memchr(row.at, ';', (size_t)(row.end - row.at))) return true;
     bool decimal_comma = memchr(row.at, ',', (size_t)(row.end - row.at)) != NULL;
-    return array_fail(csv->error, csv->error_size, "row %zu (line %zu): ';' between numbers%s; %s",
-                      csv->row, csv->line, decimal_comma ? " and decimal commas" : "", dialect);
+    return array_fail(c->error, c->error_size, "row %zu (line %zu): ';' between numbers%s; %s",
+                      c->row, c->line, decimal_comma ? " and decimal commas" : "", dialect);
 }
 
 /* Returns NULL and the value, or what is wrong with the text. strtod alone would take hex too. */
@@ -100,8 +101,8 @@ static const char *parse_cell(const char *text, unsigned accept, double *value) 
 }
 
 /* Reads the cells of one row from values on and counts them. */
-static bool read_row(const struct csv *csv, struct span row, double *values, size_t *columns) {
-    struct span cell;
+static bool read_row(const csv *c, span row, double *values, size_t *columns) {
+    span cell;
     *columns = 0;
     while (cut(&row, ',', &cell)) {
         char text[CELL_BYTES], quoted[QUOTE_BYTES];
@@ -111,60 +112,59 @@ static bool read_row(const struct csv *csv, struct span row, double *values, siz
         if (length < sizeof text && !memchr(cell.at, '\0', length)) {
             memcpy(text, cell.at, length); /* strtod needs an end */
             text[length] = '\0';
-            problem = parse_cell(text, csv->accept, &values[*columns]);
+            problem = parse_cell(text, c->accept, &values[*columns]);
         }
         ++*columns;
         if (!problem) continue;
         array_quote(quoted, sizeof quoted, cell.at, length);
-        return array_fail(csv->error, csv->error_size,
-                          "row %zu (line %zu), column %zu: found '%s'; %s", csv->row, csv->line,
-                          *columns, quoted, problem);
+        return array_fail(c->error, c->error_size, "row %zu (line %zu), column %zu: found '%s'; %s",
+                          c->row, c->line, *columns, quoted, problem);
     }
     return true;
 }
 
 /* Reads every row into data, which has room for as many numbers as the text has separators. */
-static bool read_rows(struct csv *csv, double *data, size_t *columns) {
-    struct span row;
+static bool read_rows(csv *c, double *data, size_t *columns) {
+    span row;
     size_t width;
     *columns = 0;
-    while (next_row(csv, &row)) {
+    while (next_row(c, &row)) {
         if (!row.at) return true;
-        if (!check_dialect(csv, row)) return false;
-        if (!read_row(csv, row, data + (csv->row - 1) * *columns, &width)) return false;
-        if (csv->row == 1) *columns = width;
+        if (!check_dialect(c, row)) return false;
+        if (!read_row(c, row, data + (c->row - 1) * *columns, &width)) return false;
+        if (c->row == 1) *columns = width;
         if (width != *columns)
-            return array_fail(csv->error, csv->error_size,
+            return array_fail(c->error, c->error_size,
                               "row %zu (line %zu) has %zu columns, row 1 has %zu; expected rows of "
                               "one length (a decimal comma adds a column)",
-                              csv->row, csv->line, width, *columns);
+                              c->row, c->line, width, *columns);
     }
     return false;
 }
 
-bool csv_parse(const unsigned char *bytes, size_t length, unsigned accept, struct array_file *out,
-               char *error, size_t error_size) {
+bool array_csv_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
+                     char *error, size_t error_size) {
     const char *text = (const char *)bytes;
-    struct csv csv = {{text, text + length}, 0, 0, accept, error, error_size};
+    csv c = {{text, text + length}, 0, 0, accept, error, error_size};
     size_t most = 1, columns;
-    *out = (struct array_file){0};
-    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) csv.rest.at += 3; /* as Excel writes */
+    *out = (array){0};
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) c.rest.at += 3; /* as Excel writes */
     for (size_t i = 0; i < length; i++) most += text[i] == ',' || text[i] == '\n';
     double *data = calloc(most, sizeof *data);
     if (!data) return array_fail(error, error_size, "no memory for %zu numbers", most);
-    bool read = read_rows(&csv, data, &columns);
-    if (read && csv.row == 0) read = array_fail(error, error_size, "no rows; expected numbers");
+    bool read = read_rows(&c, data, &columns);
+    if (read && c.row == 0) read = array_fail(error, error_size, "no rows; expected numbers");
     if (!read) {
         free(data);
         return false;
     }
-    *out = (struct array_file){2, {(ptrdiff_t)csv.row, (ptrdiff_t)columns}, data, 8};
+    *out = (array){2, {(ptrdiff_t)c.row, (ptrdiff_t)columns}, data, 8};
     return true;
 }
 
-bool tensor_file_parse(const unsigned char *bytes, size_t length, unsigned accept,
-                       struct array_file *out, char *error, size_t error_size) {
-    *out = (struct array_file){0};
+bool array_file_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
+                      char *error, size_t error_size) {
+    *out = (array){0};
     if (length == 0) return array_fail(error, error_size, "empty; expected a .npy or CSV file");
     if (bytes[0] == 0x93) return npy_parse(bytes, length, accept, out, error, error_size);
     if (length >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
@@ -176,7 +176,7 @@ bool tensor_file_parse(const unsigned char *bytes, size_t length, unsigned accep
                               "neither .npy (no \\x93NUMPY at its start) nor CSV (byte %zu is no "
                               "text); expected one of them",
                               i);
-    return csv_parse(bytes, length, accept, out, error, error_size);
+    return array_csv_parse(bytes, length, accept, out, error, error_size);
 }
 
 /* Reads all bytes of a regular file; the caller frees them. NULL, with reason set, on failure. */
@@ -207,15 +207,15 @@ static unsigned char *load(const char *path, size_t *length, const char **reason
     return NULL;
 }
 
-bool tensor_file_read(const char *path, unsigned accept, struct array_file *out, char *error,
-                      size_t error_size) {
+bool array_file_read(const char *path, unsigned accept, array *out, char *error,
+                     size_t error_size) {
     size_t length;
     const char *reason;
     char found[ARRAY_ERROR_SIZE];
-    *out = (struct array_file){0};
+    *out = (array){0};
     unsigned char *bytes = load(path, &length, &reason);
     if (!bytes) return array_fail(error, error_size, "%s: %s", path, reason);
-    bool read = tensor_file_parse(bytes, length, accept, out, found, sizeof found);
+    bool read = array_file_parse(bytes, length, accept, out, found, sizeof found);
     free(bytes);
     return read || array_fail(error, error_size, "%s: %s", path, found);
 }

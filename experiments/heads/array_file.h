@@ -1,32 +1,25 @@
-/*
- * array_file.h: the one way in for numbers from outside: a .npy or CSV file, told apart by its
- * content and not by its name, becomes a stack of matrices of double.
- */
+/* array_file.h: the one way in for numbers from outside: a .npy or CSV file, told apart by its
+ * content and not by its name, becomes a stack of matrices of double. */
 #ifndef HEADS_ARRAY_FILE_H
 #define HEADS_ARRAY_FILE_H
 
-#include "heads/npy.h"
+#include "heads/array.h"
 
-/*
- * Reads the file at path: [T,d], [H,T,d] or [B,H,T,d] from .npy (see npy_parse), [T,d] from CSV
- * (see csv_parse). accept holds enum array_accept flags. On success *out owns its data
- * (array_file_free). On failure *out is empty and error holds one line that starts with path: what
- * was found and what is expected. Only regular files that are not empty are read.
- */
-bool tensor_file_read(const char *path, unsigned accept, struct array_file *out, char *error,
-                      size_t error_size);
+/* Reads the file at path: [T,d], [H,T,d] or [B,H,T,d] from .npy (see npy_parse), [T,d] from CSV
+ * (see array_csv_parse). accept holds enum array_accept flags. On success *out owns its data
+ * (array_free). On failure *out is empty and error holds one line that starts with path: what
+ * was found and what is expected. Only regular files that are not empty are read. */
+bool array_file_read(const char *path, unsigned accept, array *out, char *error, size_t error_size);
 
 /* The same for a file held in bytes[0..length); error does not start with a name. */
-bool tensor_file_parse(const unsigned char *bytes, size_t length, unsigned accept,
-                       struct array_file *out, char *error, size_t error_size);
+bool array_file_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
+                      char *error, size_t error_size);
 
-/*
- * Reads CSV text: ',' between numbers, '.' for decimals, rows of one length, LF or CRLF, lines that
+/* Reads CSV text: ',' between numbers, '.' for decimals, rows of one length, LF or CRLF, lines that
  * start with '#' and blank lines at the end skipped; gives shape [rows, columns] and item_bytes 8.
  * nan and inf pass only with ARRAY_ALLOW_NONFINITE; hexadecimal and overflowing numbers never do.
- * Errors as for npy_parse. Must run in the C locale, as strtod reads the decimal point.
- */
-bool csv_parse(const unsigned char *bytes, size_t length, unsigned accept, struct array_file *out,
-               char *error, size_t error_size);
+ * Errors as for npy_parse. Must run in the C locale, as strtod reads the decimal point. */
+bool array_csv_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
+                     char *error, size_t error_size);
 
 #endif

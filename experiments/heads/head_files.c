@@ -1,4 +1,3 @@
-/* head_files.c: see attention_files.h. */
 #include "heads/head_files.h"
 
 #include <math.h>
@@ -12,65 +11,46 @@
 
 /* ---- The mask options ------------------------------------------------------------------------ */
 
-static const tt_causal MASKS[] = {TT_CAUSAL_NONE, TT_CAUSAL_TOP_LEFT, TT_CAUSAL_BOTTOM_RIGHT};
-
-const char *mask_name(tt_causal causal) {
-    return causal == TT_CAUSAL_NONE       ? "none"
-           : causal == TT_CAUSAL_TOP_LEFT ? "causal-top-left"
-                                          : "causal-bottom-right";
+const char *mask_word(int i) {
+    static const char *const WORDS[] = {[TT_CAUSAL_NONE] = "none",
+                                        [TT_CAUSAL_TOP_LEFT] = "causal-top-left",
+                                        [TT_CAUSAL_BOTTOM_RIGHT] = "causal-bottom-right"};
+    return i <= TT_CAUSAL_BOTTOM_RIGHT ? WORDS[i] : NULL;
 }
 
-bool mask_request_read(const command_spec *command, const options *o, mask_request *out) {
-    const char *name = options_text(command, o, "mask");
-    *out = (mask_request){.unaligned = options_flag(command, o, "causal"),
-                          .key_lengths = options_text(command, o, "key-lengths"),
-                          .allowed = options_text(command, o, "allowed")};
-    if (out->unaligned && name[0]) {
-        (void)message_fail(0, "--causal and --mask %s: expected one of them", name);
-        return false;
-    }
+bool mask_request_read(const options *o, mask_request *out) {
+    int causal;
+    *out = (mask_request){.unaligned = options_flag(o, "causal"),
+                          .key_lengths = options_text(o, "key-lengths"),
+                          .allowed = options_text(o, "allowed")};
+    if (out->unaligned && options_given(o, "mask"))
+        return complain("--causal and --mask %s: expected one of them", options_text(o, "mask"));
     if (out->unaligned) out->causal = TT_CAUSAL_TOP_LEFT;
-    if (!name[0]) return true;
-    for (int i = 0; i < 3; i++) {
-        out->causal = MASKS[i];
-        if (strcmp(name, mask_name(MASKS[i])) == 0) return true;
-    }
-    (void)message_fail(0, "--mask '%s': expected none, causal-top-left or causal-bottom-right",
-                       name);
-    return false;
+    if (!options_word(o, "mask", mask_word, &causal)) return false;
+    if (causal >= 0) out->causal = (tt_causal)causal;
+    return true;
 }
 
 bool mask_request_fits(const mask_request *mask, tt_size queries, tt_size keys) {
-    if (!mask->unaligned || queries == keys) return true;
-    (void)message_fail(0,
-                       "--causal with %td queries and %td keys: expected --mask causal-top-left "
-                       "(query 0 stands at key 0) or --mask causal-bottom-right (the last query "
-                       "stands at the last key)",
-                       queries, keys);
-    return false;
+    return !mask->unaligned || queries == keys ||
+           complain("--causal with %td queries and %td keys: expected --mask causal-top-left "
+                    "(query 0 stands at key 0) or --mask causal-bottom-right (the last query "
+                    "stands at the last key)",
+                    queries, keys);
 }
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
-const char *attention_shape(char buffer[SHAPE_BYTES], const struct array_file *a) {
-    int used = 0;
-    for (int i = 0; i < a->ndim; i++)
-        used += snprintf(buffer + used, (size_t)(SHAPE_BYTES - used), "%s%td", i ? "," : "[",
-                         a->dim[i]);
-    (void)snprintf(buffer + used, (size_t)(SHAPE_BYTES - used), "]");
-    return buffer;
-}
-
 /* Dimensions as counted from the last: width d, tokens T, heads H, batch B. */
 enum { WIDTH = 1, TOKENS, HEADS, BATCH };
 
-static tt_size size_of(const struct array_file *a, int from_end) {
+static tt_size size_of(const array *a, int from_end) {
     return from_end <= a->ndim ? a->dim[a->ndim - from_end] : 1;
 }
 
 /* Whether b, if it is there, has the sizes that it must share with a. */
-static bool fits(const char *a_path, const struct array_file *a, const char *b_path,
-                 const struct array_file *b, const int *shared, const char *const *names) {
+static bool fits(const char *a_path, const array *a, const char *b_path, const array *b,
+                 const int *shared, const char *const *names) {
     char a_shape[SHAPE_BYTES], b_shape[SHAPE_BYTES];
     const char *what = NULL;
     if (!b->data) return true;
@@ -78,29 +58,26 @@ static bool fits(const char *a_path, const struct array_file *a, const char *b_p
     for (int i = 0; !what && shared[i]; i++)
         if (size_of(a, shared[i]) != size_of(b, shared[i])) what = names[i];
     if (!what) return true;
-    (void)message_fail(0, "%s %s does not fit %s %s: expected the same %s", b_path,
-                       attention_shape(b_shape, b), a_path, attention_shape(a_shape, a), what);
-    return false;
+    return complain("%s %s does not fit %s %s: expected the same %s", b_path,
+                    array_shape(b_shape, b), a_path, array_shape(a_shape, a), what);
 }
 
-static bool heads_fit(const attention_files *f) {
+static bool heads_fit(const head_files *f) {
     tt_size heads = size_of(&f->q, HEADS), key_heads = size_of(&f->k, HEADS);
     if (heads % key_heads == 0) return true;
-    (void)message_fail(0,
-                       "%s has %td heads, %s has %td: expected as many, or fewer that divide them "
-                       "(grouped queries)",
-                       f->paths.q, heads, f->paths.k, key_heads);
-    return false;
+    return complain("%s has %td heads, %s has %td: expected as many, or fewer that divide them "
+                    "(grouped queries)",
+                    f->paths.q, heads, f->paths.k, key_heads);
 }
 
-static bool shapes_fit(attention_files *f) {
+static bool shapes_fit(head_files *f) {
     static const int QK[] = {WIDTH, BATCH, 0}, KV[] = {TOKENS, HEADS, BATCH, 0},
                      QO[] = {TOKENS, HEADS, BATCH, 0}, VO[] = {WIDTH, 0};
     static const char *const QK_NAMES[] = {"d_k (last dimension)", "batch"},
                              *const KV_NAMES[] = {"number of keys", "number of heads", "batch"},
                              *const QO_NAMES[] = {"number of queries", "number of heads", "batch"},
                              *const VO_NAMES[] = {"d_v (last dimension)"};
-    const attention_paths *p = &f->paths;
+    const head_paths *p = &f->paths;
     if (!fits(p->q, &f->q, p->k, &f->k, QK, QK_NAMES) || !heads_fit(f) ||
         !fits(p->k, &f->k, p->v, &f->v, KV, KV_NAMES) ||
         !fits(p->q, &f->q, p->d_out, &f->d_out, QO, QO_NAMES) ||
@@ -118,53 +95,34 @@ static bool shapes_fit(attention_files *f) {
 
 /* One head at a time is computed; neither the operation nor a subcommand that shows two scales at
  * once keeps more than ten matrices of its weights' size. */
-static bool fits_memory(const attention_files *f) {
-    const double gib = 1024.0 * 1024 * 1024, memory = machine_memory();
-    double bytes = (double)f->queries * (double)f->keys * (10 * sizeof(double));
-    if (memory <= 0 || bytes <= memory) return true;
-    (void)message_fail(0,
-                       "%s, %s: %td queries and %td keys need %.3g GiB a head; allowed are %.3g "
-                       "GiB, this machine's memory",
-                       f->paths.q, f->paths.k, f->queries, f->keys, bytes / gib, memory / gib);
-    return false;
+static bool fits_memory(const head_files *f) {
+    const double bytes = (double)f->queries * (double)f->keys * (10 * sizeof(double));
+    return machine_fits(bytes, "%s, %s: a head of %td queries and %td keys needs", f->paths.q,
+                        f->paths.k, f->queries, f->keys);
 }
 
 /* ---- Masks from files ------------------------------------------------------------------------ */
 
-static bool read_array(const char *path, unsigned accept, struct array_file *out) {
+static bool read_array(const char *path, unsigned accept, array *out) {
     char error[ARRAY_ERROR_SIZE];
-    if (!path[0] || tensor_file_read(path, accept, out, error, sizeof error)) return true;
-    (void)message_fail(0, "%s", error);
-    return false;
-}
-
-static tt_size count_of(const struct array_file *a) {
-    tt_size count = 1;
-    for (int i = 0; i < a->ndim; i++) count *= a->dim[i];
-    return count;
-}
-
-static bool out_of_memory(void) {
-    (void)message_fail(0, "out of memory");
-    return false;
+    if (!path[0] || array_file_read(path, accept, out, error, sizeof error)) return true;
+    return complain("%s", error);
 }
 
 /* A list of any orientation: [B], or a row or column of a CSV. */
-static bool take_key_lengths(const char *path, const struct array_file *a, attention_files *f) {
+static bool take_key_lengths(const char *path, const array *a, head_files *f) {
     char shape[SHAPE_BYTES];
-    if (count_of(a) != f->batch) {
-        (void)message_fail(0, "%s %s: expected one key length for each of %td batch entries", path,
-                           attention_shape(shape, a), f->batch);
-        return false;
+    if (array_count(a) != f->batch) {
+        return complain("%s %s: expected one key length for each of %td batch entries", path,
+                        array_shape(shape, a), f->batch);
     }
     f->key_lengths = malloc((size_t)f->batch * sizeof *f->key_lengths);
-    if (!f->key_lengths) return out_of_memory();
+    if (!f->key_lengths) return complain("out of memory");
     for (tt_size b = 0; b < f->batch; b++) {
         double length = a->data[b];
         if (!(length >= 0 && length <= (double)f->keys && length == floor(length))) {
-            (void)message_fail(0, "%s: %g at [%td]; expected key lengths from 0 to %td", path,
-                               length, b, f->keys);
-            return false;
+            return complain("%s: %g at [%td]; expected key lengths from 0 to %td", path, length, b,
+                            f->keys);
         }
         f->key_lengths[b] = (tt_size)length;
     }
@@ -173,7 +131,7 @@ static bool take_key_lengths(const char *path, const struct array_file *a, atten
 
 /* The sizes of the mask's leading dimensions; 1 stands for all. Three dimensions are [B,Tq,Tk], or
  * [H,Tq,Tk] where Q has no batch. */
-static bool allowed_shape_fits(const struct array_file *a, attention_files *f) {
+static bool allowed_shape_fits(const array *a, head_files *f) {
     f->allowed_batches = size_of(a, BATCH);
     f->allowed_heads = size_of(a, HEADS);
     if (a->ndim == HEADS && f->allowed_heads == f->batch) {
@@ -186,61 +144,56 @@ static bool allowed_shape_fits(const struct array_file *a, attention_files *f) {
             (f->allowed_heads == f->heads && (a->ndim == BATCH || f->batch == 1)));
 }
 
-static bool take_allowed(const char *path, const struct array_file *a, attention_files *f) {
+static bool take_allowed(const char *path, const array *a, head_files *f) {
     char shape[SHAPE_BYTES];
     if (!allowed_shape_fits(a, f)) {
-        (void)message_fail(0,
-                           "%s %s: expected [Tq,Tk], [B,Tq,Tk] or [B,H,Tq,Tk] with B %td, H %td, "
-                           "Tq %td, Tk %td",
-                           path, attention_shape(shape, a), f->batch, f->heads, f->queries,
-                           f->keys);
-        return false;
+        return complain("%s %s: expected [Tq,Tk], [B,Tq,Tk] or [B,H,Tq,Tk] with B %td, H %td, "
+                        "Tq %td, Tk %td",
+                        path, array_shape(shape, a), f->batch, f->heads, f->queries, f->keys);
     }
-    tt_size count = count_of(a);
+    tt_size count = array_count(a);
     f->allowed = malloc((size_t)count);
-    if (!f->allowed) return out_of_memory();
+    if (!f->allowed) return complain("out of memory");
     for (tt_size i = 0; i < count; i++) {
         if (a->data[i] != 0 && a->data[i] != 1) {
-            (void)message_fail(0,
-                               "%s: %g at query %td, key %td; expected 1 (may attend) or 0 (may "
-                               "not), no mask to be added",
-                               path, a->data[i], i / f->keys % f->queries, i % f->keys);
-            return false;
+            return complain("%s: %g at query %td, key %td; expected 1 (may attend) or 0 (may "
+                            "not), no mask to be added",
+                            path, a->data[i], i / f->keys % f->queries, i % f->keys);
         }
         f->allowed[i] = a->data[i] != 0;
     }
     return true;
 }
 
-static bool read_masks(const mask_request *mask, attention_files *f) {
-    struct array_file lengths = {0}, allowed = {0};
+static bool read_masks(const mask_request *mask, head_files *f) {
+    array lengths = {0}, allowed = {0};
     unsigned accept = ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE; /* refused below, with reason */
     f->causal = mask->causal;
     bool good = read_array(mask->key_lengths, accept, &lengths) &&
                 (!lengths.data || take_key_lengths(mask->key_lengths, &lengths, f)) &&
                 read_array(mask->allowed, accept, &allowed) &&
                 (!allowed.data || take_allowed(mask->allowed, &allowed, f));
-    array_file_free(&lengths);
-    array_file_free(&allowed);
+    array_free(&lengths);
+    array_free(&allowed);
     return good;
 }
 
 /* ---- One head at a time ---------------------------------------------------------------------- */
 
-tt_size attention_files_key_entry(const attention_files *f, tt_size entry) {
+tt_size head_files_key_entry(const head_files *f, tt_size entry) {
     tt_size group = f->heads / f->key_heads;
     return entry / f->heads * f->key_heads + entry % f->heads / group;
 }
 
-static tt_tensor matrix_of(const struct array_file *a, tt_size entry) {
+static tt_tensor matrix_of(const array *a, tt_size entry) {
     if (!a->data) return (tt_tensor){0, 0, 0, NULL};
     tt_size rows = size_of(a, TOKENS), cols = size_of(a, WIDTH);
     return tt_tensor_view(a->data + entry * rows * cols, 1, rows, cols);
 }
 
-attention_head attention_files_head(const attention_files *f, tt_size entry) {
+attention_head head_files_at(const head_files *f, tt_size entry) {
     tt_size b = entry / f->heads, h = entry % f->heads;
-    tt_size key_entry = attention_files_key_entry(f, entry);
+    tt_size key_entry = head_files_key_entry(f, entry);
     attention_head head = {.q = matrix_of(&f->q, entry),
                            .k = matrix_of(&f->k, key_entry),
                            .v = matrix_of(&f->v, key_entry),
@@ -255,8 +208,8 @@ attention_head attention_files_head(const attention_files *f, tt_size entry) {
     return head;
 }
 
-bool attention_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query,
-                             tt_size *key) {
+bool head_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query,
+                        tt_size *key) {
     for (tt_size i = 0; i < logits.rows; i++)
         for (tt_size j = 0; j < logits.cols; j++)
             if (!isfinite(logits.data[i * logits.cols + j]) &&
@@ -276,44 +229,30 @@ static bool is_seen(const attention_head *head, tt_size j) {
     return false;
 }
 
-static void name_nonfinite(const char *path, const struct array_file *a, tt_size entry, tt_size row,
-                           tt_size col) {
-    char position[SHAPE_BYTES] = "";
-    tt_size heads = size_of(a, HEADS);
-    double x = matrix_of(a, entry).data[row * size_of(a, WIDTH) + col];
-    if (a->ndim == BATCH)
-        (void)snprintf(position, sizeof position, "%td,%td,", entry / heads, entry % heads);
-    if (a->ndim == HEADS) (void)snprintf(position, sizeof position, "%td,", entry);
-    (void)message_fail(0,
-                       "%s: %s at [%s%td,%td]; attention needs finite numbers, but in keys that "
-                       "are masked for every query",
-                       path,
-                       isnan(x) ? "nan"
-                       : x < 0  ? "-inf"
-                                : "inf",
-                       position, row, col);
+static bool refuse_nonfinite(const char *path, const array *a, tt_size i) {
+    char place[SHAPE_BYTES];
+    return complain("%s: %s at %s; attention needs finite numbers, but in keys that are masked for "
+                    "every query",
+                    path, array_nonfinite(a->data[i]), array_place(place, a, i));
 }
 
 /* K or V: a row that is not finite must belong to a key that nobody sees. */
-static bool seen_rows_finite(const attention_files *f, const char *path,
-                             const struct array_file *a) {
+static bool seen_rows_finite(const head_files *f, const char *path, const array *a) {
     for (tt_size e = 0; a->data && e < f->batch * f->heads; e++) {
-        attention_head head = attention_files_head(f, e);
-        tt_tensor m = matrix_of(a, attention_files_key_entry(f, e));
-        for (tt_size i = 0; i < m.rows * m.cols; i++) {
-            if (isfinite(m.data[i]) || !is_seen(&head, i / m.cols)) continue;
-            name_nonfinite(path, a, attention_files_key_entry(f, e), i / m.cols, i % m.cols);
-            return false;
-        }
+        const attention_head head = head_files_at(f, e);
+        const tt_size size = size_of(a, TOKENS) * size_of(a, WIDTH);
+        const tt_size first = head_files_key_entry(f, e) * size;
+        for (tt_size i = 0; i < size; i++)
+            if (!isfinite(a->data[first + i]) && is_seen(&head, i / size_of(a, WIDTH)))
+                return refuse_nonfinite(path, a, first + i);
     }
     return true;
 }
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
-int attention_files_read(const attention_paths *paths, const mask_request *mask,
-                         attention_files *out) {
-    *out = (attention_files){.paths = *paths};
+int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out) {
+    *out = (head_files){.paths = *paths};
     int code = EXIT_FAILED;
     if (read_array(paths->q, ARRAY_FINITE_FLOATS, &out->q) &&
         read_array(paths->k, ARRAY_ALLOW_NONFINITE, &out->k) &&
@@ -326,16 +265,16 @@ int attention_files_read(const attention_paths *paths, const mask_request *mask,
                  seen_rows_finite(out, paths->v, &out->v))
             code = EXIT_OK;
     }
-    if (code != EXIT_OK) attention_files_free(out);
+    if (code != EXIT_OK) head_files_free(out);
     return code;
 }
 
-void attention_files_free(attention_files *f) {
-    array_file_free(&f->q);
-    array_file_free(&f->k);
-    array_file_free(&f->v);
-    array_file_free(&f->d_out);
+void head_files_free(head_files *f) {
+    array_free(&f->q);
+    array_free(&f->k);
+    array_free(&f->v);
+    array_free(&f->d_out);
     free(f->key_lengths);
     free(f->allowed);
-    *f = (attention_files){0};
+    *f = (head_files){0};
 }

@@ -8,13 +8,13 @@
 #define HEADS_HEAD_FILES_H
 
 #include "common/options.h"
-#include "heads/npy.h"
+#include "heads/array.h"
 #include "tt/mask.h"
 
 /* ---- The mask options, the same for every subcommand ----------------------------------------- */
 
 #define MASK_OPTIONS                                                                               \
-    {"mask", "NAME", "", "none (the default), causal-top-left or causal-bottom-right"},            \
+    {"mask", "NAME", "", "which keys a query may see (default: none masked): "},                   \
         {"causal", NULL, "", "short for --mask causal-top-left, where that is the only one"},      \
         {"key-lengths", "FILE", "", "one length for each batch entry: keys beyond it are masked"}, \
     {                                                                                              \
@@ -28,33 +28,33 @@ typedef struct mask_request {
 } mask_request;
 
 /* Reads the options of MASK_OPTIONS; prints one line and returns false on what cannot be meant. */
-bool mask_request_read(const command_spec *command, const options *o, mask_request *out);
+bool mask_request_read(const options *o, mask_request *out);
 
 /* Whether the mask is one thing only for these sizes; if not, prints one line that names both
  * masks that could be meant. */
 bool mask_request_fits(const mask_request *mask, tt_size queries, tt_size keys);
 
-/* "none", "causal-top-left" or "causal-bottom-right". */
-const char *mask_name(tt_causal causal);
+/* "none", "causal-top-left", "causal-bottom-right", by tt_causal, or NULL: a word_list. */
+const char *mask_word(int causal);
 
 /* ---- The files ------------------------------------------------------------------------------- */
 
-typedef struct attention_paths {
+typedef struct head_paths {
     const char *q, *k, *v, *d_out; /* "" for none; Q and K there must be */
-} attention_paths;
+} head_paths;
 
 /* Q [B,H,Tq,d_k], K [B,G,Tk,d_k], V [B,G,Tk,d_v], dO [B,H,Tq,d_v]; without B, or without B and H,
  * where the files have fewer dimensions (these sizes are then 1). Heads come in groups: key head g
  * serves the H/G heads from g H/G on. */
-typedef struct attention_files {
-    attention_paths paths;
-    struct array_file q, k, v, d_out; /* .data is NULL for what was not given */
+typedef struct head_files {
+    head_paths paths;
+    array q, k, v, d_out; /* .data is NULL for what was not given */
     tt_size batch, heads, key_heads, queries, keys, d_k, d_v;
     tt_causal causal;
     tt_size *key_lengths;   /* [B] or NULL */
     unsigned char *allowed; /* [B or 1, H or 1, Tq, Tk] or NULL */
     tt_size allowed_batches, allowed_heads;
-} attention_files;
+} head_files;
 
 /* One head of one batch entry, as views; a tensor's data is NULL where its file was not given. */
 typedef struct attention_head {
@@ -66,25 +66,18 @@ typedef struct attention_head {
  * and that every number is finite but those of keys that no query may attend to. Returns EXIT_OK
  * and the caller frees *out; or EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was
  * printed, and there is nothing to free. The paths are borrowed. */
-int attention_files_read(const attention_paths *paths, const mask_request *mask,
-                         attention_files *out);
+int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out);
 
-void attention_files_free(attention_files *f);
+void head_files_free(head_files *f);
 
 /* Head `entry`, counted over heads, then batch entries: 0 <= entry < batch * heads. */
-attention_head attention_files_head(const attention_files *f, tt_size entry);
+attention_head head_files_at(const head_files *f, tt_size entry);
 
 /* Which head of K and V it uses, counted likewise: 0 .. batch * key_heads - 1. */
-tt_size attention_files_key_entry(const attention_files *f, tt_size entry);
+tt_size head_files_key_entry(const head_files *f, tt_size entry);
 
 /* Whether the head's logits [1,Tq,Tk] are finite wherever a query may attend to a key; if not, the
  * first place that is not. Finite queries and keys can have a product that is not. */
-bool attention_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query,
-                             tt_size *key);
-
-enum { SHAPE_BYTES = 96 };
-
-/* "[8,96,8]"; returns buffer. */
-const char *attention_shape(char buffer[SHAPE_BYTES], const struct array_file *a);
+bool head_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query, tt_size *key);
 
 #endif

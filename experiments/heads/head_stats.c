@@ -1,4 +1,3 @@
-/* head_stats.c: see head_stats.h. */
 #include "heads/head_stats.h"
 
 #include <math.h>
@@ -15,52 +14,67 @@ static tt_size visible_of(const tt_mask *mask, tt_tensor m, tt_size i, double *x
     return n;
 }
 
-static void add_row(head_stats *sum, tt_rowstats row, double deviation) {
-    sum->logit_spread += deviation;
-    sum->entropy += row.entropy;
-    sum->max_weight += row.max_weight;
-    sum->participation += row.participation;
-    sum->jacobian_tiny += row.jacobian < JACOBIAN_TINY;
+const char *head_stat_name(int i) {
+    static const char *const NAMES[HEAD_STATS + 1] = {
+        [HEAD_LOGIT_SPREAD] = "logit_spread",
+        [HEAD_ENTROPY] = "entropy",
+        [HEAD_ENTROPY_NORMALISED] = "entropy_normalised",
+        [HEAD_MAX_WEIGHT] = "max_weight",
+        [HEAD_PARTICIPATION] = "participation",
+        [HEAD_JACOBIAN_MEAN] = "jacobian_mean",
+        [HEAD_JACOBIAN_P10] = "jacobian_p10",
+        [HEAD_JACOBIAN_MEDIAN] = "jacobian_median",
+        [HEAD_JACOBIAN_P90] = "jacobian_p90",
+        [HEAD_JACOBIAN_TINY] = "jacobian_tiny",
+        [HEAD_D_K_EQUIVALENT] = "d_k_equivalent",
+    };
+    return NAMES[i];
 }
 
-static void divide(head_stats *sum, tt_size choices, double *jacobian) {
-    double rows = (double)sum->rows;
-    sum->logit_spread /= rows;
-    sum->entropy /= rows;
-    sum->entropy_normalised = choices > 0 ? sum->entropy_normalised / (double)choices : NAN;
-    sum->max_weight /= rows;
-    sum->participation /= rows;
-    sum->jacobian_tiny /= rows;
-    sum->d_k_equivalent = sum->logit_spread * sum->logit_spread;
-    sum->jacobian_mean = stats_mean(jacobian, sum->rows);
-    stats_sort(jacobian, sum->rows);
-    sum->jacobian_p10 = stats_quantile(jacobian, sum->rows, 0.1);
-    sum->jacobian_median = stats_quantile(jacobian, sum->rows, 0.5);
-    sum->jacobian_p90 = stats_quantile(jacobian, sum->rows, 0.9);
+static void add_row(double *sum, tt_rowstats row, double deviation) {
+    sum[HEAD_LOGIT_SPREAD] += deviation;
+    sum[HEAD_ENTROPY] += row.entropy;
+    sum[HEAD_MAX_WEIGHT] += row.max_weight;
+    sum[HEAD_PARTICIPATION] += row.participation;
+    sum[HEAD_JACOBIAN_TINY] += row.jacobian < JACOBIAN_TINY;
+}
+
+/* From sums over rows to what is reported; jacobian holds a value a row. */
+static void divide(head_stats *s, tt_size choices, double *jacobian) {
+    static const head_stat MEANS[] = {HEAD_LOGIT_SPREAD, HEAD_ENTROPY, HEAD_MAX_WEIGHT,
+                                      HEAD_PARTICIPATION, HEAD_JACOBIAN_TINY};
+    double *x = s->value;
+    for (size_t i = 0; i < sizeof MEANS / sizeof *MEANS; i++) x[MEANS[i]] /= (double)s->rows;
+    x[HEAD_ENTROPY_NORMALISED] = choices > 0 ? x[HEAD_ENTROPY_NORMALISED] / (double)choices : NAN;
+    x[HEAD_D_K_EQUIVALENT] = x[HEAD_LOGIT_SPREAD] * x[HEAD_LOGIT_SPREAD];
+    x[HEAD_JACOBIAN_MEAN] = stats_mean(jacobian, s->rows);
+    stats_sort(jacobian, s->rows);
+    x[HEAD_JACOBIAN_P10] = stats_quantile(jacobian, s->rows, 0.1);
+    x[HEAD_JACOBIAN_MEDIAN] = stats_quantile(jacobian, s->rows, 0.5);
+    x[HEAD_JACOBIAN_P90] = stats_quantile(jacobian, s->rows, 0.9);
 }
 
 bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out) {
     double *x = malloc((size_t)(logits.cols > 0 ? logits.cols : 1) * sizeof *x);
     double *jacobian = malloc((size_t)(logits.rows > 0 ? logits.rows : 1) * sizeof *jacobian);
-    head_stats sum = {0};
     tt_size choices = 0; /* rows with at least two keys */
+    *out = (head_stats){.rows = 0};
     for (tt_size i = 0; x && jacobian && i < logits.rows; i++) {
         tt_size n = visible_of(mask, logits, i, x);
         double deviation = stats_deviation(x, n);
         if (n == 0) continue;
         n = visible_of(mask, weights, i, x);
         tt_rowstats row = tt_rowstats_compute(x, n);
-        add_row(&sum, row, deviation);
-        jacobian[sum.rows++] = row.jacobian;
+        add_row(out->value, row, deviation);
+        jacobian[out->rows++] = row.jacobian;
         if (n < 2) continue;
         choices++;
-        sum.entropy_normalised += row.entropy / log((double)n);
+        out->value[HEAD_ENTROPY_NORMALISED] += row.entropy / log((double)n);
     }
-    if (sum.rows > 0)
-        divide(&sum, choices, jacobian);
+    if (out->rows > 0)
+        divide(out, choices, jacobian);
     else
-        sum = (head_stats){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    *out = sum;
+        for (int i = 0; i < HEAD_STATS; i++) out->value[i] = NAN;
     bool good = x && jacobian;
     free(x);
     free(jacobian);

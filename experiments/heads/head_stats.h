@@ -13,20 +13,31 @@
 /* Below this Frobenius norm of its softmax Jacobian a row passes no gradient worth the name. */
 #define JACOBIAN_TINY 1e-6
 
+typedef enum head_stat {
+    HEAD_LOGIT_SPREAD, /* mean of the standard deviation (dividing by n) of a row's visible logits;
+                          a row's offset, which the softmax ignores, is not in it */
+    HEAD_ENTROPY,      /* nats, mean */
+    HEAD_ENTROPY_NORMALISED, /* entropy / ln n, n the row's visible keys, mean over the rows with at
+                                least two; NaN where there is none */
+    HEAD_MAX_WEIGHT,         /* mean */
+    HEAD_PARTICIPATION,      /* sum of w^2, mean */
+    HEAD_JACOBIAN_MEAN,
+    HEAD_JACOBIAN_P10,
+    HEAD_JACOBIAN_MEDIAN,
+    HEAD_JACOBIAN_P90,
+    HEAD_JACOBIAN_TINY,  /* share of rows below JACOBIAN_TINY */
+    HEAD_D_K_EQUIVALENT, /* logit spread^2: q.k of independent standard normal entries has standard
+                            deviation sqrt(d_k), so without a scale random queries and keys of this
+                            width would spread as far */
+    HEAD_STATS
+} head_stat;
+
+/* By head_stat, or NULL from their count up. */
+const char *head_stat_name(int i);
+
 typedef struct head_stats {
-    tt_size rows;              /* rows that see a key; if 0, all else is NaN */
-    double logit_spread;       /* mean of the standard deviation (dividing by n) of a row's visible
-                                  logits; a row's offset, which the softmax ignores, is not in it */
-    double entropy;            /* nats, mean */
-    double entropy_normalised; /* entropy / ln n, n the row's visible keys, mean over the rows with
-                                  at least two; NaN where there is none */
-    double max_weight;         /* mean */
-    double participation;      /* sum of w^2, mean */
-    double jacobian_mean, jacobian_p10, jacobian_median, jacobian_p90;
-    double jacobian_tiny;  /* share of rows below JACOBIAN_TINY */
-    double d_k_equivalent; /* logit_spread^2: q.k of independent standard normal entries has
-                              standard deviation sqrt(d_k), so without a scale random queries and
-                              keys of this width would spread as far */
+    tt_size rows; /* rows that see a key; if 0, all else is NaN */
+    double value[HEAD_STATS];
 } head_stats;
 
 /* Statistics of one head's logits and weights, both [1,Tq,Tk]. False without memory. */

@@ -1,29 +1,24 @@
-/*
- * npy.c: reader and writer of NumPy's .npy arrays (NumPy NEP 1). A file is data from elsewhere, so
- * the reader believes nothing that the header says until it has been compared with the bytes there.
+/* npy.c: a file is data from elsewhere, so the reader believes nothing that the header says until
+ * it has been compared with the bytes there.
  */
 #include "heads/npy.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     MAGIC_BYTES = 6,
     VERSION_END = 8,    /* magic, major, minor */
     HEADER_BYTES = 128, /* as written: see format_header */
     PARSED_DIMS = 64,   /* more than any numpy array has */
-    SHAPE_TEXT = 96     /* four numbers of up to 20 digits and their punctuation */
+    SHAPE_TEXT = SHAPE_BYTES
 };
 
 /* One file on its way from bytes to an array. */
-struct reader {
+typedef struct reader {
     const unsigned char *bytes;
     size_t length;
     unsigned accept; /* enum array_accept */
@@ -38,30 +33,10 @@ struct reader {
     bool fortran_order;
     int ndim; /* as claimed: may exceed what dim holds until check_size */
     ptrdiff_t dim[ARRAY_MAX_DIMS];
-};
+} reader;
 
 static const char magic[] = "\x93NUMPY";
 static const size_t most_items = PTRDIFF_MAX / sizeof(double);
-
-bool array_fail(char *error, size_t error_size, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error, error_size, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-void array_quote(char *out, size_t out_size, const char *text, size_t length) {
-    size_t kept = length < out_size ? length : out_size - 1;
-    for (size_t i = 0; i < kept; i++) out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    out[kept] = '\0';
-    if (kept < length && kept >= 3) memcpy(out + kept - 3, "...", 3);
-}
-
-void array_file_free(struct array_file *array) {
-    free(array->data);
-    *array = (struct array_file){0};
-}
 
 /* Writes a shape as Python does: (8, 96, 8), and (3,) for one dimension. */
 static void format_shape(char out[SHAPE_TEXT], int ndim, const ptrdiff_t *dim) {
@@ -71,12 +46,12 @@ static void format_shape(char out[SHAPE_TEXT], int ndim, const ptrdiff_t *dim) {
     snprintf(out + used, (size_t)(SHAPE_TEXT - used), ")");
 }
 
-static void skip_space(struct reader *in) {
+static void skip_space(reader *in) {
     while (in->at < in->end && (*in->at == ' ' || (*in->at >= '\t' && *in->at <= '\r'))) in->at++;
 }
 
 /* Skips white space, then takes the word if it comes next. */
-static bool take(struct reader *in, const char *word) {
+static bool take(reader *in, const char *word) {
     skip_space(in);
     size_t length = strlen(word);
     if ((size_t)(in->end - in->at) < length || memcmp(in->at, word, length) != 0) return false;
@@ -85,7 +60,7 @@ static bool take(struct reader *in, const char *word) {
 }
 
 /* Takes a quoted Python string; no name in this format needs an escape. */
-static bool take_string(struct reader *in, char *out, size_t out_size) {
+static bool take_string(reader *in, char *out, size_t out_size) {
     char quote = take(in, "'") ? '\'' : '"';
     if (quote == '"' && !take(in, "\"")) return false;
     const char *start = in->at;
@@ -97,7 +72,7 @@ static bool take_string(struct reader *in, char *out, size_t out_size) {
 }
 
 /* Takes a whole number; Python 2 may have written it with an L. */
-static bool take_dimension(struct reader *in, ptrdiff_t *value) {
+static bool take_dimension(reader *in, ptrdiff_t *value) {
     skip_space(in);
     const char *start = in->at;
     *value = 0;
@@ -113,19 +88,19 @@ static bool take_dimension(struct reader *in, ptrdiff_t *value) {
 }
 
 /* The parse_ functions return NULL, or what is wrong at the place that they reached. */
-static const char *parse_descr(struct reader *in) {
+static const char *parse_descr(reader *in) {
     if (take(in, "[") || take(in, "(")) return "structured dtype; expected plain floats";
     bool taken = take_string(in, in->descr, sizeof in->descr);
     return taken ? NULL : "expected a quoted dtype as 'descr'";
 }
 
-static const char *parse_order(struct reader *in) {
+static const char *parse_order(reader *in) {
     in->fortran_order = take(in, "True");
     bool taken = in->fortran_order || take(in, "False");
     return taken ? NULL : "expected True or False as 'fortran_order'";
 }
 
-static const char *parse_shape(struct reader *in) {
+static const char *parse_shape(reader *in) {
     bool comma = true;
     if (!take(in, "(")) return "expected a tuple as 'shape'";
     while (!take(in, ")")) {
@@ -141,10 +116,10 @@ static const char *parse_shape(struct reader *in) {
 }
 
 /* Parses the header, a Python dictionary with exactly three keys in any order. */
-static const char *parse_header(struct reader *in) {
+static const char *parse_header(reader *in) {
     static const struct {
         const char *key;
-        const char *(*parse)(struct reader *);
+        const char *(*parse)(reader *);
     } entry[] = {{"descr", parse_descr}, {"fortran_order", parse_order}, {"shape", parse_shape}};
     bool seen[3] = {false, false, false};
     bool comma = true;
@@ -169,7 +144,7 @@ static const char *parse_header(struct reader *in) {
 }
 
 /* Finds the header's text from magic, version and length field. */
-static bool find_header(struct reader *in) {
+static bool find_header(reader *in) {
     size_t known = in->length < MAGIC_BYTES ? in->length : MAGIC_BYTES;
     if (known == 0 || memcmp(in->bytes, magic, known) != 0)
         return array_fail(in->error, in->error_size,
@@ -219,7 +194,7 @@ static const char *kind_name(char kind) {
 }
 
 /* Interprets descr: byte order, kind and size, such as <f4. */
-static bool read_dtype(struct reader *in) {
+static bool read_dtype(reader *in) {
     const char *descr = in->descr;
     bool integers = (in->accept & ARRAY_ALLOW_INTEGERS) != 0;
     bool formed = strlen(descr) == 3 && strchr("<>|", descr[0]) && strchr("1248", descr[2]);
@@ -239,7 +214,7 @@ static bool read_dtype(struct reader *in) {
 
 /* Compares what the shape claims with the bytes after the header; gives the count of items, which
  * is 0 after an error. */
-static size_t check_size(const struct reader *in) {
+static size_t check_size(const reader *in) {
     int least = in->accept & ARRAY_ALLOW_INTEGERS ? 1 : 2;
     if (in->ndim < least || in->ndim > ARRAY_MAX_DIMS)
         return array_fail(in->error, in->error_size, "%d dimensions; expected %d to %d%s", in->ndim,
@@ -290,7 +265,7 @@ static double decode_float(uint64_t bits, int item_bytes) {
     return value;
 }
 
-static double decode_item(const struct reader *in, const unsigned char *item) {
+static double decode_item(const reader *in, const unsigned char *item) {
     uint64_t bits = 0;
     for (int i = 0; i < in->item_bytes; i++)
         bits = bits << 8 | item[in->big_endian ? i : in->item_bytes - 1 - i];
@@ -308,7 +283,7 @@ static double decode_item(const struct reader *in, const unsigned char *item) {
 }
 
 /* Decodes item after item of data in C order, wherever the stored order has it. */
-static void decode_array(const struct reader *in, size_t count, double *data) {
+static void decode_array(const reader *in, size_t count, double *data) {
     const unsigned char *from = (const unsigned char *)in->end;
     size_t stride[ARRAY_MAX_DIMS] = {0}, index[ARRAY_MAX_DIMS] = {0};
     size_t step = (size_t)in->item_bytes, offset = 0;
@@ -329,39 +304,32 @@ static void decode_array(const struct reader *in, size_t count, double *data) {
 }
 
 /* Names the first value that cannot be used: nan or inf, or an integer that a double may round. */
-static bool check_values(const struct reader *in, size_t count, const double *data) {
+static bool check_values(const reader *in, size_t count, const double *data) {
     bool nonfinite_allowed = (in->accept & ARRAY_ALLOW_NONFINITE) != 0;
     size_t item = 0;
     while (item < count && (in->kind == 'f' ? nonfinite_allowed || isfinite(data[item])
                                             : fabs(data[item]) < 0x1p53))
         item++;
     if (item == count) return true;
-    char position[SHAPE_TEXT] = "";
-    size_t rest = item, block = count;
-    for (int i = 0, used = 0; i < in->ndim; i++) {
-        block /= (size_t)in->dim[i];
-        used += snprintf(position + used, (size_t)(SHAPE_TEXT - used), "%s%zu", i ? "," : "",
-                         rest / block);
-        rest %= block;
-    }
+    char place[SHAPE_BYTES];
+    array a = {.ndim = in->ndim};
+    memcpy(a.dim, in->dim, sizeof a.dim);
+    (void)array_place(place, &a, (ptrdiff_t)item);
     if (in->kind != 'f')
-        return array_fail(in->error, in->error_size, "%.0f at [%s]; expected integers below 2^53",
-                          data[item], position);
-    return array_fail(in->error, in->error_size, "%s at [%s]; attention needs finite numbers",
-                      isnan(data[item]) ? "nan"
-                      : data[item] < 0  ? "-inf"
-                                        : "inf",
-                      position);
+        return array_fail(in->error, in->error_size, "%.0f at %s; expected integers below 2^53",
+                          data[item], place);
+    return array_fail(in->error, in->error_size, "%s at %s; attention needs finite numbers",
+                      array_nonfinite(data[item]), place);
 }
 
-bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, struct array_file *out,
-               char *error, size_t error_size) {
-    struct reader in = {.bytes = bytes,
-                        .length = length,
-                        .accept = accept,
-                        .error = error,
-                        .error_size = error_size};
-    *out = (struct array_file){0};
+bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out, char *error,
+               size_t error_size) {
+    reader in = {.bytes = bytes,
+                 .length = length,
+                 .accept = accept,
+                 .error = error,
+                 .error_size = error_size};
+    *out = (array){0};
     if (!find_header(&in)) return false;
     const char *problem = parse_header(&in);
     if (problem)
@@ -377,7 +345,7 @@ bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, struc
         free(data);
         return false;
     }
-    *out = (struct array_file){.ndim = in.ndim, .data = data, .item_bytes = in.item_bytes};
+    *out = (array){.ndim = in.ndim, .data = data, .item_bytes = in.item_bytes};
     memcpy(out->dim, in.dim, sizeof out->dim);
     return true;
 }
@@ -398,50 +366,23 @@ static void format_header(char out[HEADER_BYTES], int ndim, const ptrdiff_t *dim
     out[HEADER_BYTES - 1] = '\n';
 }
 
-/* Writes in little-endian bytes on every machine; errno tells why it failed. */
-static bool write_stream(FILE *file, const char header[HEADER_BYTES], const double *data,
-                         size_t count) {
-    if (fwrite(header, 1, HEADER_BYTES, file) != HEADER_BYTES) return false;
-    for (size_t item = 0; item < count; item++) {
-        unsigned char little[8];
-        uint64_t bits;
-        memcpy(&bits, &data[item], sizeof bits);
-        for (int i = 0; i < 8; i++) little[i] = (unsigned char)(bits >> (8 * i) & 255);
-        if (fwrite(little, 1, sizeof little, file) != sizeof little) return false;
-    }
-    return fflush(file) == 0;
+/* In little-endian bytes on every machine. */
+static void write_item(FILE *to, double x) {
+    unsigned char little[8];
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    for (int i = 0; i < 8; i++) little[i] = (unsigned char)(bits >> (8 * i) & 255);
+    (void)fwrite(little, 1, sizeof little, to);
 }
 
-bool npy_write(const char *path, int ndim, const ptrdiff_t *dim, const double *data, char *error,
-               size_t error_size) {
+bool npy_write(FILE *to, int ndim, const ptrdiff_t *dim, const double *data) {
     size_t count = ndim >= 1 && ndim <= ARRAY_MAX_DIMS;
     for (int i = 0; count > 0 && i < ndim; i++)
         count = dim[i] >= 1 && (size_t)dim[i] <= most_items / count ? count * (size_t)dim[i] : 0;
-    if (count == 0)
-        return array_fail(error, error_size,
-                          "%s: not written; expected 1 to %d dimensions of at least 1", path,
-                          ARRAY_MAX_DIMS);
-    struct stat old;
-    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode)) /* renaming would replace a device */
-        return array_fail(error, error_size, "%s: not written; expected a regular file", path);
+    if (count == 0) return false;
     char header[HEADER_BYTES];
     format_header(header, ndim, dim);
-    size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
-    if (!temporary) return array_fail(error, error_size, "%s: no memory to write it", path);
-    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(temporary, "wb");
-    bool written = file && write_stream(file, header, data, count);
-    int reason = errno; /* of the first failure: cleaning up may set it again */
-    if (file && fclose(file) != 0 && written) {
-        written = false;
-        reason = errno;
-    }
-    if (written && rename(temporary, path) != 0) {
-        written = false;
-        reason = errno;
-    }
-    if (file && !written) remove(temporary);
-    free(temporary);
-    return written || array_fail(error, error_size, "%s: not written: %s", path, strerror(reason));
+    (void)fwrite(header, 1, HEADER_BYTES, to);
+    for (size_t item = 0; item < count && !ferror(to); item++) write_item(to, data[item]);
+    return true;
 }

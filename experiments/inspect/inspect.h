@@ -5,6 +5,5 @@
 #include "common/options.h"
 
 extern const command_spec INSPECT_COMMAND;
-int inspect_main(int argc, char **argv);
 
 #endif

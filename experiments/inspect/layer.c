@@ -1,4 +1,3 @@
-/* layer.c: see inspect_layer.h. */
 #include "inspect/layer.h"
 
 #include <stdlib.h>
@@ -6,15 +5,12 @@
 #include "common/message.h"
 #include "tt/attention.h"
 
-void inspect_rules_set(inspect_rules *r, const tt_scale_rule *used) {
-    int named;
-    const tt_scale_rule *rules = tt_scale_rules(&named);
-    r->count = 0;
-    r->used = 0;
-    if (tt_scale_find(used->name) != used) r->rule[r->count++] = used;
-    for (int i = 0; i < named && r->count < INSPECT_RULES_MOST; i++) {
-        if (&rules[i] == used) r->used = r->count;
-        r->rule[r->count++] = &rules[i];
+void inspect_rules_set(inspect_rules *r, const scaling *used) {
+    *r = (inspect_rules){.count = 0};
+    if (scaling_find(used->name) != used) r->rule[r->count++] = used;
+    for (int i = 0; scaling_at(i) && r->count < INSPECT_RULES_MOST; i++) {
+        if (scaling_at(i) == used) r->used = r->count;
+        r->rule[r->count++] = scaling_at(i);
     }
 }
 
@@ -23,17 +19,17 @@ const head_stats *inspect_stats(const inspect_layer *l, tt_size entry, int rule)
 }
 
 /* One head under one rule. The values play no part in the weights, so none are given. */
-static int measure(tt_tape *tape, const attention_files *f, const attention_head *head,
-                   const tt_scale_rule *rule, tt_tensor *weights, head_stats *out) {
+static int measure(tt_tape *tape, const head_files *f, const attention_head *head,
+                   const scaling *rule, tt_tensor *weights, head_stats *out) {
     tt_size i, j;
     tt_tape_reset(tape);
     tt_var o = tt_attention(tape, tt_const(tape, head->q), tt_const(tape, head->k),
                             tt_const(tape, tt_tensor_view(head->k.data, 1, head->k.rows, 0)),
-                            (tt_attention_options){.rule = rule, .mask = head->mask});
+                            (tt_attention_options){.rule = &rule->rule, .mask = head->mask});
     if (tt_tape_error(tape)) return message_fail(EXIT_FAILED, "%s", tt_tape_error(tape));
     tt_tensor logits = tt_attention_logits(tape, o);
     *weights = tt_attention_weights(tape, o);
-    if (!attention_logits_finite(head, logits, &i, &j))
+    if (!head_logits_finite(head, logits, &i, &j))
         return message_fail(EXIT_FAILED,
                             "%s, %s: the logit of query %td and key %td (scale %s) is beyond the "
                             "range of a double; expected smaller numbers",
@@ -42,10 +38,10 @@ static int measure(tt_tape *tape, const attention_files *f, const attention_head
     return message_fail(EXIT_FAILED, "out of memory");
 }
 
-static int measure_heads(tt_tape *tape, const attention_files *f, const inspect_rules *rules,
+static int measure_heads(tt_tape *tape, const head_files *f, const inspect_rules *rules,
                          inspect_take *take, void *context, inspect_layer *l) {
     for (tt_size e = 0; e < f->batch * f->heads; e++) {
-        attention_head head = attention_files_head(f, e);
+        attention_head head = head_files_at(f, e);
         for (int r = 0; r < rules->count; r++) {
             tt_tensor weights = {0, 0, 0, NULL};
             int code =
@@ -57,7 +53,7 @@ static int measure_heads(tt_tape *tape, const attention_files *f, const inspect_
     return EXIT_OK;
 }
 
-int inspect_layer_measure(const attention_files *f, const inspect_rules *rules, inspect_take *take,
+int inspect_layer_measure(const head_files *f, const inspect_rules *rules, inspect_take *take,
                           void *context, inspect_layer *out) {
     *out = (inspect_layer){f->paths.q, f->batch, f->heads,     f->key_heads, f->queries,
                            f->keys,    f->d_k,   rules->count, NULL};

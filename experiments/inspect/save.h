@@ -13,11 +13,10 @@ typedef struct saved_weights {
 } saved_weights;
 
 /* Copies one head's weights into place. False, after one line on standard error, without memory. */
-bool saved_weights_take(saved_weights *w, const attention_files *f, tt_size entry,
-                        tt_tensor weights);
+bool saved_weights_take(saved_weights *w, const head_files *f, tt_size entry, tt_tensor weights);
 
 /* Writes what was taken. False after one line on standard error. */
-bool saved_weights_write(const saved_weights *w, const attention_files *f, const char *path);
+bool saved_weights_write(const saved_weights *w, const head_files *f, const char *path);
 
 void saved_weights_free(saved_weights *w);
 
@@ -26,7 +25,7 @@ void saved_weights_free(saved_weights *w);
  * torch.manual_seed(seed); torch.randn(shape, dtype=float64), and then written as dO.npy. Keys that
  * serve several heads get the sum. False after one line on standard error; nothing is written
  * unless everything could be computed. */
-bool save_gradients(const attention_files *f, const tt_scale_rule *rule, uint64_t seed,
+bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t seed,
                     const char *folder);
 
 #endif

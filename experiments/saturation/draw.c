@@ -1,4 +1,4 @@
-/* draw.c: see saturation_draw.h. Attention itself computes the rows: with V the identity
+/* draw.c: attention itself computes the rows: with V the identity
  * its output is P and the gradient of its output is dP, for any scaling rule with its own backward;
  * with K the identity its scores are Q, so that i.i.d. logits take the same path.
  */
@@ -16,33 +16,45 @@
 #include "tt/rng.h"
 #include "tt/rowstats.h"
 
-const char *const SATURATION_NAMES[SAT_METRICS] = {
-    "logit_std",     "entropy",       "entropy_over_ln_n",     "max_weight", "one_minus_max_weight",
-    "participation", "jacobian_norm", "jacobian_norm_squared", "row_grad",   "row_grad_squared",
-    "dq_norm"};
+const char *saturation_metric_name(int i) {
+    static const char *const NAMES[SAT_METRICS + 1] = {
+        [SAT_LOGIT_STD] = "logit_std",
+        [SAT_ENTROPY] = "entropy",
+        [SAT_ENTROPY_OVER_LN_N] = "entropy_over_ln_n",
+        [SAT_MAX_WEIGHT] = "max_weight",
+        [SAT_ONE_MINUS_MAX] = "one_minus_max_weight",
+        [SAT_PARTICIPATION] = "participation",
+        [SAT_JACOBIAN] = "jacobian_norm",
+        [SAT_JACOBIAN_SQUARED] = "jacobian_norm_squared",
+        [SAT_ROW_GRAD] = "row_grad",
+        [SAT_ROW_GRAD_SQUARED] = "row_grad_squared",
+        [SAT_DQ] = "dq_norm",
+    };
+    return NAMES[i];
+}
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-saturation_cell *saturation_at(const saturation *s, int setting, int keys, int rule) {
-    return &s->cells[((tt_size)setting * s->config.keys_count + keys) * s->rules + rule];
+saturation_cell *saturation_at(const saturation *s, int level, int keys, int rule) {
+    return &s->cells[((tt_size)level * s->config.keys_count + keys) * s->rules + rule];
 }
 
 bool saturation_new(saturation *s, const saturation_config *config) {
     const bool by_sigma = config->sigma_count > 0;
     *s = (saturation){.config = *config};
-    s->settings = by_sigma ? config->sigma_count : config->d_k_count;
+    s->levels = by_sigma ? config->sigma_count : config->d_k_count;
     s->rules = by_sigma ? 1 : config->scale_count;
-    s->count = (tt_size)s->settings * config->keys_count * s->rules;
+    s->count = (tt_size)s->levels * config->keys_count * s->rules;
     s->cells = calloc((size_t)s->count, sizeof *s->cells);
     if (!s->cells) return false;
-    for (int x = 0; x < s->settings; x++)
+    for (int x = 0; x < s->levels; x++)
         for (int n = 0; n < config->keys_count; n++)
             for (int k = 0; k < s->rules; k++) {
                 saturation_cell *c = saturation_at(s, x, n, k);
                 c->keys = config->keys[n];
                 c->d_k = by_sigma ? config->keys[n] : config->d_k[x];
                 c->sigma = by_sigma ? config->sigma[x] : 0;
-                c->scale = by_sigma ? tt_scale_number("sigma", c->sigma) : *config->scale[k];
+                c->scale = by_sigma ? scaling_number("sigma", c->sigma) : *config->scale[k];
             }
     return true;
 }
@@ -69,7 +81,7 @@ static double matrix_work(const saturation *s, const saturation_cell *c) {
 
 double saturation_work(const saturation *s) {
     double work = 0;
-    for (int x = 0; x < s->settings; x++)
+    for (int x = 0; x < s->levels; x++)
         for (int n = 0; n < s->config.keys_count; n++) {
             const saturation_cell *c = saturation_at(s, x, n, 0);
             work += (double)saturation_matrices(&s->config, c->keys) * matrix_work(s, c);
@@ -95,10 +107,10 @@ double saturation_bytes(const saturation_config *config, int threads) {
     return most;
 }
 
-/* ---- One group: what shares random numbers, all rules at one d_k or sigma and one n ------------
+/* ---- One set: what shares random numbers, all rules at one d_k or sigma and one n -------------
  */
 
-typedef struct group {
+typedef struct set {
     const saturation *all;
     saturation_cell *cells; /* one a rule */
     tt_size width, keys, matrices, block_matrices;
@@ -108,13 +120,13 @@ typedef struct group {
     progress *progress;
     pthread_mutex_t lock; /* guards progress and error */
     const char *error;
-} group;
+} set;
 
-static tt_size row_count(const group *g) {
+static tt_size row_count(const set *g) {
     return g->matrices * g->keys;
 }
 
-static double *values_of(const group *g, int rule, int metric) {
+static double *values_of(const set *g, int rule, int metric) {
     return g->values + ((tt_size)rule * SAT_METRICS + metric) * row_count(g);
 }
 
@@ -148,7 +160,7 @@ static void tools_free(tools *t) {
     tt_tensor_free(&t->dp);
 }
 
-static bool tools_new(tools *t, const group *g) {
+static bool tools_new(tools *t, const set *g) {
     const bool by_sigma = g->all->config.sigma_count > 0;
     t->tape = tt_tape_new();
     t->q = tt_tensor_new(1, g->keys, g->width);
@@ -188,7 +200,7 @@ static void measure_row(double value[SAT_METRICS], const double *z, const double
 }
 
 /* The queries as the rule starts them. */
-static tt_tensor queries(tools *t, const tt_scale_rule *rule) {
+static tt_tensor queries(tools *t, const scaling *rule) {
     if (!rule->query_gain) return t->q;
     const double gain = rule->query_gain(t->q.cols);
     for (tt_size i = 0; i < tt_tensor_count(t->q); i++) t->scaled_q.data[i] = gain * t->q.data[i];
@@ -196,14 +208,14 @@ static tt_tensor queries(tools *t, const tt_scale_rule *rule) {
 }
 
 /* Attention and its backward under one rule, and every row's figures. NULL, or what failed. */
-static const char *measure_matrix(tools *t, const group *g, int rule, tt_size matrix) {
-    const tt_scale_rule *scale = &g->cells[rule].scale;
+static const char *measure_matrix(tools *t, const set *g, int rule, tt_size matrix) {
+    const scaling *scale = &g->cells[rule].scale;
     const tt_size n = g->keys;
     tt_tape_reset(t->tape);
     tt_var q = tt_param(t->tape, queries(t, scale), (tt_tensor){0, 0, 0, NULL});
     tt_var k = tt_const(t->tape, t->k.rows > 0 ? t->k : g->identity);
     tt_var out = tt_attention(t->tape, q, k, tt_const(t->tape, g->identity),
-                              (tt_attention_options){.rule = scale});
+                              (tt_attention_options){.rule = &scale->rule});
     tt_backward_from(t->tape, out, t->dp);
     if (tt_tape_error(t->tape)) return "out of memory";
     const double *z = tt_attention_logits(t->tape, out).data;
@@ -221,7 +233,7 @@ static const char *measure_matrix(tools *t, const group *g, int rule, tt_size ma
 }
 
 static void measure_block(void *context, tt_size block) {
-    group *g = context;
+    set *g = context;
     tools t;
     const tt_size first = block * g->block_matrices;
     const tt_size end =
@@ -264,15 +276,15 @@ static void summarise(double *x, tt_size matrices, tt_size n, saturation_summary
 }
 
 static void summarise_piece(void *context, tt_size i) {
-    const group *g = context;
+    const set *g = context;
     const int rule = (int)(i / SAT_METRICS), metric = (int)(i % SAT_METRICS);
     summarise(values_of(g, rule, metric), g->matrices, g->keys, &g->cells[rule].of[metric]);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static const char *run_group(const saturation *s, saturation_cell *cells, progress *p) {
-    group g = {.all = s, .cells = cells, .width = cells->d_k, .keys = cells->keys, .progress = p};
+static const char *run_set(const saturation *s, saturation_cell *cells, progress *p) {
+    set g = {.all = s, .cells = cells, .width = cells->d_k, .keys = cells->keys, .progress = p};
     g.matrices = saturation_matrices(&s->config, g.keys);
     g.block_matrices = g.keys < 512 ? 512 / g.keys : 1;
     g.stream = stream_of(s, cells);
@@ -295,7 +307,7 @@ static const char *run_group(const saturation *s, saturation_cell *cells, progre
 
 const char *saturation_run(saturation *s, progress *p) {
     for (tt_size i = 0; i < s->count; i += s->rules) {
-        const char *error = run_group(s, &s->cells[i], p);
+        const char *error = run_set(s, &s->cells[i], p);
         if (error) return error;
         for (int k = 0; k < s->rules; k++) progress_cell(p);
     }

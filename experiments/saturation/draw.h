@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/progress.h"
-#include "tt/scale.h"
+#include "common/scaling.h"
 
 typedef enum saturation_metric {
     SAT_LOGIT_STD, /* population standard deviation within the row */
@@ -34,7 +34,9 @@ typedef enum saturation_metric {
     SAT_DQ, /* |dQ| of the row; not with sigma */
     SAT_METRICS
 } saturation_metric;
-extern const char *const SATURATION_NAMES[SAT_METRICS];
+
+/* By saturation_metric, or NULL from their count up. */
+const char *saturation_metric_name(int i);
 
 typedef struct saturation_config {
     const int64_t *d_k; /* either these */
@@ -43,7 +45,7 @@ typedef struct saturation_config {
     int sigma_count;
     const int64_t *keys;
     int keys_count;
-    const tt_scale_rule *const *scale; /* not used with sigma */
+    const scaling *const *scale; /* not used with sigma */
     int scale_count;
     int64_t rows; /* at least so many; whole matrices are drawn */
     int64_t seed;
@@ -60,14 +62,14 @@ typedef struct saturation_cell {
     int64_t d_k;
     double sigma;
     int64_t keys;
-    tt_scale_rule scale; /* with sigma: that number */
+    scaling scale; /* with sigma: that number */
     saturation_summary of[SAT_METRICS];
-    double exact[SAT_METRICS]; /* of the means; nan where none is known (saturation_theory.h) */
+    double exact[SAT_METRICS]; /* of the means; nan where none is known (exact.h) */
 } saturation_cell;
 
 typedef struct saturation {
     saturation_config config;
-    int settings;           /* how many d_k, or sigma */
+    int levels;             /* how many d_k, or sigma */
     int rules;              /* 1 with sigma */
     saturation_cell *cells; /* nested as d_k (or sigma), keys, scale, each in the order given */
     tt_size count;
@@ -77,7 +79,7 @@ typedef struct saturation {
 bool saturation_new(saturation *s, const saturation_config *config);
 void saturation_free(saturation *s);
 
-saturation_cell *saturation_at(const saturation *s, int setting, int keys, int rule);
+saturation_cell *saturation_at(const saturation *s, int level, int keys, int rule);
 
 /* The number of metrics measured: all, or with sigma all but the last. */
 int saturation_metrics(const saturation *s);

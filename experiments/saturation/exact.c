@@ -1,10 +1,9 @@
-/* exact.c: see saturation_theory.h. */
 #include "saturation/exact.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/output.h"
+#include "common/csv.h"
 #include "common/parallel.h"
 #include "common/stats.h"
 #include "saturation/theory.h"
@@ -14,10 +13,9 @@ static const double SIGMA_MOST = 64; /* theory.h is tested up to here */
 /* The number that multiplies q.k when q and k are standard normal; nan if there is no such number.
  */
 static double factor_of(const saturation_cell *c) {
-    const tt_scale_rule *r = &c->scale;
-    if (r->norms != TT_NORMS_NONE) return NAN;
-    double gain = r->query_gain ? r->query_gain(c->d_k) : 1;
-    return fabs(gain * r->factor(r, c->d_k, c->keys, c->keys));
+    const tt_scale_row row = {c->d_k, c->keys, c->keys};
+    if (c->scale.rule.norms != TT_NORMS_NONE) return NAN;
+    return fabs(scaling_query_gain(&c->scale, c->d_k) * tt_scale_factor(&c->scale.rule, row));
 }
 
 /* Standard deviation of the logits. */
@@ -43,7 +41,7 @@ static bool has_theory(const saturation_cell *c) {
     return sigma_of(c) <= SIGMA_MOST; /* false for nan */
 }
 
-static void moments_of(const saturation_cell *c, struct theory_moments *m) {
+static void moments_of(const saturation_cell *c, theory_moments *m) {
     if (c->sigma > 0)
         theory_iid((int)c->keys, c->sigma, m);
     else
@@ -52,7 +50,7 @@ static void moments_of(const saturation_cell *c, struct theory_moments *m) {
 
 static void set_exact(void *context, tt_size i) {
     saturation_cell *c = &((saturation *)context)->cells[i];
-    struct theory_moments m;
+    theory_moments m;
     if (!has_theory(c)) return;
     moments_of(c, &m);
     c->exact[SAT_ENTROPY] = m.entropy;
@@ -82,17 +80,17 @@ static double *grid_of(const saturation *s, tt_size *count) {
     const bool by_sigma = s->config.sigma_count > 0;
     const int per_octave = by_sigma ? 12 : 3;
     double least = INFINITY, most = 0;
-    for (int x = 0; x < s->settings; x++) {
+    for (int x = 0; x < s->levels; x++) {
         double v = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
         least = fmin(least, v);
         most = fmax(most, v);
     }
     const double octaves = log2(most / least);
     const tt_size between = (tt_size)fmin(per_octave * octaves, BETWEEN_MOST);
-    double *grid = calloc((size_t)(between + s->settings), sizeof *grid);
+    double *grid = calloc((size_t)(between + s->levels), sizeof *grid);
     tt_size n = 0;
     if (!grid) return NULL;
-    for (int x = 0; x < s->settings; x++)
+    for (int x = 0; x < s->levels; x++)
         grid[n++] = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
     for (tt_size i = 1; i <= between; i++) {
         double v = least * exp2(octaves * (double)i / (double)(between + 1));
@@ -108,7 +106,7 @@ static double *grid_of(const saturation *s, tt_size *count) {
 
 typedef struct point {
     saturation_cell cell;
-    struct theory_moments moments;
+    theory_moments moments;
 } point;
 
 static void compute_point(void *context, tt_size i) {
@@ -118,7 +116,7 @@ static void compute_point(void *context, tt_size i) {
 
 static void print_point(FILE *to, const point *p, double gap_density, double median_gap) {
     const saturation_cell *c = &p->cell;
-    const struct theory_moments *m = &p->moments;
+    const theory_moments *m = &p->moments;
     const double sigma = sigma_of(c), n = (double)c->keys;
     const double value[] = {mean_logit_std(c),
                             m->entropy,
@@ -133,12 +131,11 @@ static void print_point(FILE *to, const point *p, double gap_density, double med
                             theory_freezing_d_k((int)n)};
     char number[NUMBER_BYTES];
     if (c->sigma > 0)
-        (void)fprintf(to, "%s,%d", output_number(number, sigma), (int)n);
+        (void)fprintf(to, "%s,%d", csv_format(number, sigma), (int)n);
     else
         (void)fprintf(to, "%d,%d,%s,%s", (int)c->d_k, (int)n, c->scale.name,
-                      output_number(number, sigma));
-    for (size_t i = 0; i < sizeof value / sizeof *value; i++)
-        (void)fprintf(to, ",%s", output_number(number, value[i]));
+                      csv_format(number, sigma));
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++) csv_number(to, value[i]);
     (void)fputc('\n', to);
 }
 
@@ -159,7 +156,7 @@ bool saturation_theory_csv(FILE *to, const saturation *s) {
                 points[i] = (point){.cell = *saturation_at(s, 0, n, k)};
                 if (by_sigma) {
                     points[i].cell.sigma = grid[i];
-                    points[i].cell.scale.number = grid[i];
+                    points[i].cell.scale.rule.number = grid[i];
                 } else {
                     points[i].cell.d_k = (int64_t)grid[i];
                 }

@@ -1,11 +1,11 @@
-/* report.c: see saturation_report.h. */
 #include "saturation/report.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "common/output.h"
+#include "common/change.h"
+#include "common/csv.h"
 #include "saturation/theory.h"
 
 static bool by_sigma(const saturation *s) {
@@ -52,19 +52,13 @@ double saturation_largest_of(int count, double probability) {
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* A number, or nothing for one that is not known. */
-static void print_known(FILE *to, double x) {
-    char number[NUMBER_BYTES];
-    (void)fprintf(to, ",%s", isnan(x) ? "" : output_number(number, x));
-}
-
 static void print_key(FILE *to, const saturation *s, const saturation_cell *c, int metric) {
     char number[NUMBER_BYTES];
     if (by_sigma(s))
-        (void)fprintf(to, "%s,%" PRId64, output_number(number, c->sigma), c->keys);
+        (void)fprintf(to, "%s,%" PRId64, csv_format(number, c->sigma), c->keys);
     else
         (void)fprintf(to, "%" PRId64 ",%" PRId64 ",%s", c->d_k, c->keys, c->scale.name);
-    (void)fprintf(to, ",%s", SATURATION_NAMES[metric]);
+    (void)fprintf(to, ",%s", saturation_metric_name(metric));
 }
 
 void saturation_csv(FILE *to, const saturation *s) {
@@ -86,10 +80,10 @@ void saturation_csv(FILE *to, const saturation *s) {
             for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
                 print_key(to, s, c, m);
                 (void)fprintf(to, ",%s", lines[l].name);
-                print_known(to, lines[l].value);
-                print_known(to, lines[l].error);
-                print_known(to, lines[l].theory);
-                print_known(to, lines[l].z);
+                csv_known(to, lines[l].value);
+                csv_known(to, lines[l].error);
+                csv_known(to, lines[l].theory);
+                csv_known(to, lines[l].z);
                 (void)fputc('\n', to);
             }
         }
@@ -148,7 +142,7 @@ static void print_comparison_sentence(FILE *to, const saturation *s) {
     }
     (void)fprintf(to, "Measured against exact: %d comparison%s, the largest |z| is %.2f (%s at ",
                   found.count, found.count == 1 ? "" : "s", found.largest,
-                  SATURATION_NAMES[found.metric]);
+                  saturation_metric_name(found.metric));
     print_cell(to, s, found.cell);
     (void)fprintf(to,
                   "). Of so many independent ones the largest is above %.2f every second time and "
@@ -170,7 +164,7 @@ static int rule_named(const saturation *s, const char *name) {
 /* The settings next to a value, below and above it; -1 where there is none. */
 static void neighbours(const saturation *s, double value, int *below, int *above) {
     *below = *above = -1;
-    for (int x = 0; x < s->settings; x++) {
+    for (int x = 0; x < s->levels; x++) {
         double v = setting_of(s, x);
         if (v <= value && (*below < 0 || v > setting_of(s, *below))) *below = x;
         if (v > value && (*above < 0 || v < setting_of(s, *above))) *above = x;
@@ -204,16 +198,6 @@ static void print_freezing_sentence(FILE *to, const saturation *s, int keys, int
     (void)fputs(".\n", to);
 }
 
-/* "fell 9-fold (0.44 to 0.049)" */
-static void print_change(FILE *to, double from, double until) {
-    if (until > 1.5 * from)
-        (void)fprintf(to, "grew %.3g-fold (%.2g to %.2g)", until / from, from, until);
-    else if (until < from / 1.5)
-        (void)fprintf(to, "fell %.3g-fold (%.2g to %.2g)", from / until, from, until);
-    else
-        (void)fprintf(to, "hardly changed (%.2g to %.2g)", from, until);
-}
-
 /* How mean and median of |J| part ways from the least setting beyond the freezing line to the
  * greatest. Below the line they need not fall at all. */
 static void print_parting_sentence(FILE *to, const saturation *s, int keys, int rule) {
@@ -228,9 +212,9 @@ static void print_parting_sentence(FILE *to, const saturation *s, int keys, int 
                   by_sigma(s) ? "sigma" : "d_k", setting_of(s, from), setting_of(s, until));
     if (!by_sigma(s)) (void)fprintf(to, ", scale %s", saturation_at(s, 0, keys, rule)->scale.name);
     (void)fputs(": the Jacobian's norm, mean over rows, ", to);
-    print_change(to, a->mean, b->mean);
+    change_print(to, a->mean, b->mean);
     (void)fputs("; the typical (median) row's ", to);
-    print_change(to, a->median, b->median);
+    change_print(to, a->median, b->median);
     (void)fputs(".\n", to);
 }
 

@@ -5,6 +5,5 @@
 #include "common/options.h"
 
 extern const command_spec SATURATION_COMMAND;
-int saturation_main(int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* Exact expectations of the softmax of Gaussian scores: see theory.h for what and why.
+/* theory.c: how the means become one-dimensional integrals.
  *
  * With S = sum exp(sigma z_i) and 1/S^a = 1/Gamma(a) integral t^(a-1) exp(-t S) dt, a mean over n
  * weights becomes one integral over u = ln t of products of one-score averages
@@ -55,11 +55,11 @@ static double sharpness(int n) {
 }
 
 /* The averages over one score at one u, and the inner integral of E max w. */
-struct slice {
+typedef struct slice {
     double a[5]; /* A_0 .. A_4 */
     double log_moment;
     double top;
-};
+} slice;
 
 /* Euler-Maclaurin terms at an end of the trapezoid rule for f = phi(z) exp(-y), in units of the
  * step h: h f'/12 - h^3 f^(3)/720 + h^5 f^(5)/30240. The derivatives of f are Bell polynomials in
@@ -83,13 +83,13 @@ static double log_y_min(int n) {
 /* One sweep over z at fixed u with step h. It starts where y is so small that e^-y = 1 and y^k = 0,
  * so that the normal distribution function stands for the part left out, and ends where
  * e^-y y^4 < 1e-16. Points with fy <= 1e-20 cannot matter to the maximum and cost the most. */
-static void integrate_scores(int n, double sigma, double u, double h, struct slice *s) {
+static void integrate_scores(int n, double sigma, double u, double h, slice *s) {
     double z_low = fmax(-Z_MAX, (log_y_min(n) - u) / sigma);
     double growth = exp(sigma * h), y = exp(u + sigma * z_low);
     double f = INV_SQRT_2PI * exp(-y - 0.5 * z_low * z_low);
     double b_low =
         exp(-y) * normal_cdf(z_low) - h * (f / 2 - end_correction(f, z_low, y, h, sigma));
-    *s = (struct slice){0};
+    *s = (slice){0};
     for (int i = 0;; i++) {
         double z = z_low + i * h;
         if (z > Z_MAX || y > 55.0) break;
@@ -114,7 +114,7 @@ static void integrate_scores(int n, double sigma, double u, double h, struct sli
 }
 
 /* sigma = 0, and any sigma at n = 1: every weight is exactly 1/n. */
-static void uniform_weights(int n, struct theory_moments *out) {
+static void uniform_weights(int n, theory_moments *out) {
     double w = 1.0 / n;
     out->sum_w2 = w;
     out->sum_w3 = w * w;
@@ -130,7 +130,7 @@ static void uniform_weights(int n, struct theory_moments *out) {
  * is larger; in z over 1 / sharpness or 1 / sigma, whichever is smaller. The steps are a quarter
  * and a fifth of that: at twice the step errors reach 8e-6, at this one 1e-11. The sum over u
  * starts where all y are negligible and ends where no score is left small enough to matter. */
-void theory_iid_refined(int n, double sigma, double refine, struct theory_moments *out) {
+void theory_iid_refined(int n, double sigma, double refine, theory_moments *out) {
     sigma = fabs(sigma);
     uniform_weights(n, out);
     if (n == 1 || sigma == 0.0) return;
@@ -139,7 +139,7 @@ void theory_iid_refined(int n, double sigma, double refine, struct theory_moment
     double sum[5] = {0}, pairs1 = 0, pairs2 = 0, log_sum = 0, top = 0;
     double u_low = log_y_min(n) - Z_MAX * sigma, rest = 1.0;
     for (int i = 0; rest > 1e-16; i++) {
-        struct slice s;
+        slice s;
         integrate_scores(n, sigma, u_low + i * du, dz, &s);
         double others = int_power(s.a[0], n - 2);
         rest = others * s.a[0];
@@ -160,13 +160,12 @@ void theory_iid_refined(int n, double sigma, double refine, struct theory_moment
     out->max_weight = n_du * top;
 }
 
-void theory_iid(int n, double sigma, struct theory_moments *out) {
+void theory_iid(int n, double sigma, theory_moments *out) {
     theory_iid_refined(n, sigma, 1.0, out);
 }
 
 /* total += weight * m, field by field */
-static void accumulate(double weight, const struct theory_moments *m,
-                       struct theory_moments *total) {
+static void accumulate(double weight, const theory_moments *m, theory_moments *total) {
     total->sum_w2 += weight * m->sum_w2;
     total->sum_w3 += weight * m->sum_w3;
     total->sum_w4 += weight * m->sum_w4;
@@ -187,12 +186,12 @@ static double log_chi_density(double v, double d) {
 /* In v the density dies doubly exponentially on the left even at d = 1, where that of ln r would
  * not, and it is a bump of width 0.7 / sqrt(d) for large d: the trapezoid rule needs few nodes.
  * Dividing by the sum of the weights makes the normalisation constant superfluous. */
-void theory_qk_refined(int n, int d_k, double scale, double refine, struct theory_moments *out) {
+void theory_qk_refined(int n, int d_k, double scale, double refine, theory_moments *out) {
     double d = d_k, peak = 0.5 * log(d);
     for (int i = 0; i < 20; i++) peak = 0.5 * log(d) + exp(-peak);
     double step = 0.4 / sqrt(d + 28.0) / refine;
     double log_peak = log_chi_density(peak, d), mass = 0.0;
-    struct theory_moments sum = {0}, m;
+    theory_moments sum = {0}, m;
     for (int side = -1; side <= 1; side += 2) {
         for (int i = side < 0 ? 1 : 0;; i++) {
             double v = peak + side * i * step;
@@ -203,11 +202,11 @@ void theory_qk_refined(int n, int d_k, double scale, double refine, struct theor
             mass += weight;
         }
     }
-    *out = (struct theory_moments){0};
+    *out = (theory_moments){0};
     accumulate(1.0 / mass, &sum, out);
 }
 
-void theory_qk(int n, int d_k, double scale, struct theory_moments *out) {
+void theory_qk(int n, int d_k, double scale, theory_moments *out) {
     theory_qk_refined(n, d_k, scale, 1.0, out);
 }
 

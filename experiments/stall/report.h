@@ -9,32 +9,28 @@
 #include "training/sweep.h"
 
 /* All seeds of one (d_k, scale, lr). */
-typedef struct group {
+typedef struct seed_group {
     int64_t d_k;
-    const tt_scale_rule *scale;
+    const scaling *scale;
     double lr;
     int seeds;
     double ratio_median, ratio_q1, ratio_q3;
     int counts[VERDICTS];
-    verdict verdict;        /* of the median ratio */
-    double first[MEASURES]; /* medians over seeds at step 0 */
-    double last[MEASURES];  /* medians over seeds at each run's last logged step */
-} group;
+    verdict verdict; /* of the median ratio */
+    double *first;   /* [columns_count()]: medians over seeds at step 0 */
+    double *last;    /* at each run's last logged step */
+} seed_group;
 
 typedef struct report {
     const sweep *sweep;
-    group *groups; /* nested as d_k, scale, lr */
+    seed_group *groups; /* nested as d_k, scale, lr */
     tt_size count;
+    double *medians; /* of all groups */
 } report;
 
 /* Computed from finished cells; the sweep is borrowed. False without memory. */
 bool report_new(report *r, const sweep *s);
 void report_free(report *r);
-
-/* Why a verdict is not `trained`: "too sharp" if the entropy at the last logged step (row: M_...)
- * is below the teacher's, else "too flat"; "" for a trained run, for a diverged one, whose last
- * logged step may be long before its end, and for NaN. */
-const char *verdict_reason(verdict v, const double *row);
 
 /* One row a cell: how it ended (steps: asked for; steps_taken: fewer if it diverged). */
 void report_runs_csv(FILE *to, const report *r);

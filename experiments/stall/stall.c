@@ -1,26 +1,39 @@
 /* stall.c: `sqrtdk stall`, the experiment of this project: does attention without 1/sqrt(d_k) stall
  * where d_k is large, and which gradient vanishes? Options, files and signals live here; the
- * training is in sweep.c and model.c, the columns in measure.c, the words in stall_report.c.
+ * training is in training/, the words are in report.c.
  */
 #include "stall/stall.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/machine.h"
 #include "common/message.h"
-#include "common/output.h"
 #include "common/progress.h"
+#include "common/results.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
 #include "stall/report.h"
 #include "training/log.h"
 #include "training/partial.h"
+
+enum { INIT_STANDARD, INIT_TEACHER, INITS };
+
+static const char *init_word(int i) {
+    static const char *const WORDS[INITS + 1] = {"standard", "teacher"};
+    return WORDS[i];
+}
+
+enum { LR_WEIGHT, LR_LOGIT, LR_UNITS };
+
+static const char *unit_word(int i) {
+    static const char *const WORDS[LR_UNITS + 1] = {"weight", "logit"};
+    return WORDS[i];
+}
+
+static const option_words WORDS[] = {{"init", init_word}, {"lr-unit", unit_word}, {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "8,16,32,64,128,256,512", "key widths, 1 to 65536; a..b is a range"},
@@ -32,9 +45,9 @@ static const option_spec OPTIONS[] = {
     {"tokens", "T", "16", "tokens a sequence, at least 2"},
     {"d-model", "N", "32", "width of the tokens"},
     {"d-v", "N", "32", "width of the values"},
-    {"init", "NAME", "standard", "where the student starts: standard, or teacher (Wq*, Wk*)"},
+    {"init", "NAME", "standard", "where the student starts, teacher being Wq*, Wk*: "},
     {"init-gain", "G", "1", "factor on its first Wq, Wk: a number, dk^-1/4 or dk^1/4"},
-    {"lr-unit", "NAME", "weight", "weight, or logit: --lr is lr s^2 d_k G^2"},
+    {"lr-unit", "NAME", "weight", "with logit, --lr is lr s^2 d_k G^2: "},
     {"fixed-batch", NULL, "", "train on the first batch only"},
     {"train-values", NULL, "", "give the student its own Wv and train it"},
     {"every", "N", "5", "log every n-th step; the first and the last always"},
@@ -44,79 +57,59 @@ static const option_spec OPTIONS[] = {
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
 
-const command_spec STALL_COMMAND = {
-    "stall",
-    "Trains attention at several d_k with and without the scale, and says what was seen.",
-    OPTIONS,
-    sizeof OPTIONS / sizeof *OPTIONS,
-    "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a row\n"
-    "for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for plots) and "
-    "stem.meta (the settings).\n"
-    "With --output - the log goes to standard output, the table to standard error, and nothing\n"
-    "else is written; so too where FILE is a pipe or a device.\n"
-    "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained <= "
-    "0.1,\n"
-    "stalled >= 1 (no better than not attending), else slow.",
-    scale_option_help,
-};
-
 /* ---- Options --------------------------------------------------------------------------------- */
 
-typedef struct lists {
+typedef struct request {
+    const options *text;
     int64_t d_k[LIST_MOST], seed[LIST_MOST];
     double lr[LIST_MOST];
     scale_list scale;
-} lists;
-
-typedef struct request {
-    options text;
-    lists lists;
     sweep_config config;
     const char *output, *init;
     bool direct, quiet, resume;
 } request;
 
 static const char *text_of(const request *q, const char *name) {
-    return options_text(&STALL_COMMAND, &q->text, name);
-}
-
-static bool read_size(const request *q, const char *name, int64_t least, int64_t most,
-                      tt_size *out) {
-    int64_t value;
-    if (!options_int(name, text_of(q, name), least, most, &value)) return false;
-    *out = (tt_size)value;
-    return true;
-}
-
-/* A choice of one out of two names; *second says whether it was the second. */
-static bool read_choice(const request *q, const char *name, const char *a, const char *b,
-                        bool *second) {
-    const char *text = text_of(q, name);
-    *second = strcmp(text, b) == 0;
-    if (*second || strcmp(text, a) == 0) return true;
-    (void)message_fail(0, "--%s '%s': expected %s or %s", name, text, a, b);
-    return false;
+    return options_text(q->text, name);
 }
 
 static bool read_scales(request *q) {
-    if (!scale_option_list(text_of(q, "scale"), &q->lists.scale)) return false;
-    q->config.scale = q->lists.scale.rule;
-    q->config.scale_count = q->lists.scale.count;
+    if (!scale_option_list(q->text, &q->scale)) return false;
+    q->config.scale = q->scale.rule;
+    q->config.scale_count = q->scale.count;
     return true;
+}
+
+static bool has_logit_step(const scaling *s) {
+    return scaling_logit_step(s, 1) > 0; /* false for nan */
 }
 
 /* A step in logits is defined only where the factor is one number. */
 static bool read_unit(request *q) {
-    sweep_config *c = &q->config;
-    if (!read_choice(q, "lr-unit", "weight", "logit", &c->lr_in_logits)) return false;
-    for (int k = 0; c->lr_in_logits && k < c->scale_count; k++)
-        if (!c->scale[k]->squared || c->scale[k]->squared(c->scale[k], 1) == 0) {
-            (void)message_fail(0,
-                               "--lr-unit logit with --scale %s: expected rules with a constant "
-                               "factor above 0 (none, sqrt, linear, t5, numbers)",
-                               c->scale[k]->name);
-            return false;
-        }
+    char names[256] = "";
+    const scaling *wrong = NULL;
+    int unit;
+    if (!options_choice(q->text, "lr-unit", &unit)) return false;
+    q->config.lr_in_logits = unit == LR_LOGIT;
+    for (int k = 0; q->config.lr_in_logits && k < q->scale.count; k++)
+        if (!has_logit_step(q->scale.rule[k])) wrong = q->scale.rule[k];
+    if (!wrong) return true;
+    for (int i = 0; scaling_at(i); i++) {
+        size_t used = strlen(names);
+        if (has_logit_step(scaling_at(i)))
+            (void)snprintf(names + used, sizeof names - used, "%s, ", scaling_name(i));
+    }
+    return complain(
+        "--lr-unit logit with --scale %s: expected rules with a constant factor above 0 "
+        "(%snumbers)",
+        wrong->name, names);
+}
+
+static bool read_init(request *q) {
+    int init;
+    q->init = text_of(q, "init");
+    if (!options_choice(q->text, "init", &init)) return false;
+    q->config.training.start_teacher = init == INIT_TEACHER;
     return true;
 }
 
@@ -127,10 +120,9 @@ static bool read_gain(request *q) {
     if (strcmp(text, "dk^-1/4") == 0) c->gain_kind = GAIN_DK_DOWN;
     if (strcmp(text, "dk^1/4") == 0) c->gain_kind = GAIN_DK_UP;
     if (c->gain_kind != GAIN_NUMBER) return true;
-    if (options_number(text, &c->gain) && c->gain >= 1e-6 && c->gain <= 1e6) return true;
-    (void)message_fail(0, "--init-gain '%s': expected a number from 1e-6 to 1e6, dk^-1/4 or dk^1/4",
-                       text);
-    return false;
+    return (options_number(text, &c->gain) && c->gain >= 1e-6 && c->gain <= 1e6) ||
+           complain("--init-gain '%s': expected a number from 1e-6 to 1e6, dk^-1/4 or dk^1/4",
+                    text);
 }
 
 /* Extreme rates and gains can overflow or vanish on the way to the rate that is used. */
@@ -138,12 +130,10 @@ static bool rates_make_sense(const request *q, const sweep *s) {
     for (tt_size i = 0; i < s->count; i++) {
         const cell *c = &s->cells[i];
         if (isfinite(c->lr) && c->lr > 0 && !isinf(c->kappa)) continue;
-        (void)message_fail(0,
-                           "--lr %s with --lr-unit %s, --init-gain %s: at d_k %" PRId64
-                           ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
-                           text_of(q, "lr"), text_of(q, "lr-unit"), text_of(q, "init-gain"), c->d_k,
-                           c->scale->name, c->lr, c->kappa);
-        return false;
+        return complain("--lr %s with --lr-unit %s, --init-gain %s: at d_k %" PRId64
+                        ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
+                        text_of(q, "lr"), text_of(q, "lr-unit"), text_of(q, "init-gain"), c->d_k,
+                        c->scale->name, c->lr, c->kappa);
     }
     return true;
 }
@@ -151,62 +141,51 @@ static bool rates_make_sense(const request *q, const sweep *s) {
 /* Refuses what this machine cannot hold before anything is allocated, and runs no more cells at
  * once than fit. */
 static bool fits_memory(request *q) {
-    const double gib = 1024.0 * 1024 * 1024, memory = machine_memory();
-    double job = sweep_job_bytes(&q->config), log = sweep_log_bytes(&q->config);
-    if (memory <= 0) return true; /* the system does not say */
-    if (job + log > memory) {
-        (void)message_fail(0,
-                           "--d-k %s, --batch %s, --tokens %s, --d-model %s, --d-v %s, --steps %s: "
-                           "one cell at the largest d_k needs %.3g GiB and the log %.3g GiB; "
-                           "allowed are %.3g GiB, this machine's memory",
-                           text_of(q, "d-k"), text_of(q, "batch"), text_of(q, "tokens"),
-                           text_of(q, "d-model"), text_of(q, "d-v"), text_of(q, "steps"),
-                           job / q->config.scale_count / gib, log / gib, memory / gib);
+    const double job = sweep_job_bytes(&q->config), log = sweep_log_bytes(&q->config);
+    if (!machine_fits(job + log,
+                      "--d-k %s, --batch %s, --tokens %s, --d-model %s, --d-v %s, --steps %s: the "
+                      "cells of the largest d_k, trained together, and the log need",
+                      text_of(q, "d-k"), text_of(q, "batch"), text_of(q, "tokens"),
+                      text_of(q, "d-model"), text_of(q, "d-v"), text_of(q, "steps")))
         return false;
-    }
-    double at_once = (memory - log) / job;
-    if (at_once < q->config.threads) q->config.threads = at_once < 1 ? 1 : (int)at_once;
+    const double at_once = (machine_memory() - log) / job;
+    if (machine_memory() > 0 && at_once < q->config.threads)
+        q->config.threads = at_once < 1 ? 1 : (int)at_once;
     return true;
+}
+
+static bool read_sizes(request *q) {
+    sweep_config *c = &q->config;
+    training_config *m = &c->training;
+    const options *o = q->text;
+    return options_size(o, "steps", 1, 1000000000, &c->steps) &&
+           options_size(o, "batch", 1, 65536, &m->batch) &&
+           options_size(o, "tokens", 2, 65536, &m->tokens) &&
+           options_size(o, "d-model", 1, 65536, &m->d_model) &&
+           options_size(o, "d-v", 1, 65536, &m->d_v) &&
+           options_size(o, "every", 1, 1000000000, &c->every);
+}
+
+static bool read_output(request *q) {
+    q->resume = options_flag(q->text, "resume");
+    q->quiet = options_flag(q->text, "quiet");
+    if (!results_option(q->text, &q->output)) return false;
+    q->direct = output_is_direct(q->output);
+    return !(q->direct && q->resume) ||
+           complain("--resume with --output '%s': only a regular file can be resumed", q->output);
 }
 
 static bool read_request(request *q) {
     sweep_config *c = &q->config;
-    model_config *m = &c->model;
-    const options *o = &q->text;
-    bool good = options_int_list("d-k", text_of(q, "d-k"), 1, 65536, q->lists.d_k, &c->d_k_count) &&
-                read_scales(q) &&
-                options_positive_list("lr", text_of(q, "lr"), q->lists.lr, &c->lr_count) &&
-                options_int_list("seed", text_of(q, "seed"), 0, 4294967295, q->lists.seed,
-                                 &c->seed_count) &&
-                read_size(q, "steps", 1, 1000000000, &c->steps) &&
-                read_size(q, "batch", 1, 65536, &m->batch) &&
-                read_size(q, "tokens", 2, 65536, &m->tokens) &&
-                read_size(q, "d-model", 1, 65536, &m->d_model) &&
-                read_size(q, "d-v", 1, 65536, &m->d_v) &&
-                read_choice(q, "init", "standard", "teacher", &m->start_teacher) && read_gain(q) &&
-                read_unit(q) && read_size(q, "every", 1, 1000000000, &c->every) &&
-                settings_threads(text_of(q, "threads"), &c->threads);
-    if (!good) return false;
-    c->d_k = q->lists.d_k;
-    c->lr = q->lists.lr;
-    c->seed = q->lists.seed;
-    m->fixed_batch = options_flag(&STALL_COMMAND, o, "fixed-batch");
-    m->train_values = options_flag(&STALL_COMMAND, o, "train-values");
-    q->init = text_of(q, "init");
-    q->output = text_of(q, "output");
-    q->direct = output_is_direct(q->output);
-    q->resume = options_flag(&STALL_COMMAND, o, "resume");
-    q->quiet = options_flag(&STALL_COMMAND, o, "quiet");
-    if (q->output[0] == '\0') {
-        (void)message_fail(0, "--output '': expected a file name, or - for standard output");
-        return false;
-    }
-    if (q->direct && q->resume) {
-        (void)message_fail(0, "--resume with --output '%s': only a regular file can be resumed",
-                           q->output);
-        return false;
-    }
-    return fits_memory(q);
+    const options *o = q->text;
+    *c = (sweep_config){.d_k = q->d_k, .lr = q->lr, .seed = q->seed};
+    c->training.fixed_batch = options_flag(o, "fixed-batch");
+    c->training.train_values = options_flag(o, "train-values");
+    return options_int_list(o, "d-k", 1, 65536, q->d_k, &c->d_k_count) && read_scales(q) &&
+           options_positive_list(o, "lr", q->lr, &c->lr_count) &&
+           options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) && read_sizes(q) &&
+           read_init(q) && read_gain(q) && read_unit(q) && settings_threads(o, &c->threads) &&
+           read_output(q) && fits_memory(q);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -231,8 +210,8 @@ typedef struct run {
     const request *request;
     sweep sweep;
     char *settings;
-    output direct;      /* where the log is written directly */
-    unfinished partial; /* elsewhere, while it lasts */
+    output direct;   /* where the log is written directly */
+    partial partial; /* elsewhere, while it lasts */
     progress progress;
     tt_size finished;
 } run;
@@ -242,7 +221,7 @@ static bool on_finished(void *context, const cell *c) {
     r->finished++;
     progress_cell(&r->progress);
     if (!r->partial.path) return true;
-    bool good = unfinished_add(&r->partial, c);
+    bool good = partial_add(&r->partial, c);
     if (!good) progress_end(&r->progress);
     return good;
 }
@@ -253,66 +232,35 @@ static void on_advanced(void *context, tt_size steps, double work) {
 }
 
 enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
-static const char *const ENDINGS[FILES] = {NULL, "_runs.csv", "_summary.csv", "_bands.csv",
-                                           ".meta"};
-
-/* What would only come out after hours of training: a folder where a file is to be. */
-static bool targets_fit(const request *q) {
-    bool good = q->output[strlen(q->output) - 1] != '/';
-    if (!good) (void)message_fail(0, "cannot write %s: it is a folder", q->output);
-    for (int f = 0; good && f < FILES; f++) {
-        struct stat info;
-        char *path = f == LOG ? NULL : output_beside(q->output, ENDINGS[f]);
-        const char *target = f == LOG ? q->output : path;
-        good = !target || stat(target, &info) != 0 || !S_ISDIR(info.st_mode);
-        if (!good) (void)message_fail(0, "cannot write %s: it is a folder", target);
-        free(path);
-    }
-    return good;
-}
+static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv", ".meta"};
 
 static bool open_files(run *r) {
     const request *q = r->request;
     if (q->direct) return output_open(&r->direct, q->output);
-    if (!targets_fit(q)) return false;
-    bool good = unfinished_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume,
-                                q->quiet);
+    if (!results_may_open(q->output, ENDINGS, FILES)) return false;
+    bool good =
+        partial_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume, q->quiet);
     for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
     return good;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static bool write_file(const run *r, const report *rep, int which, FILE *to) {
-    if (which == LOG) stall_log_all(to, &r->sweep, r->request->init);
-    if (which == RUNS) report_runs_csv(to, rep);
-    if (which == SUMMARY) report_summary_csv(to, rep);
-    if (which == BANDS) return report_bands_csv(to, rep);
-    if (which == META) (void)fputs(r->settings, to);
-    return true;
-}
-
-/* All files are complete under temporary names before the first takes its place. */
 static bool write_files(const run *r, const report *rep) {
-    output o[FILES] = {{NULL, NULL, NULL}};
-    bool good = true, memory_left = true;
-    for (int f = 0; good && f < FILES; f++) {
-        char *path = output_beside(r->request->output, f == LOG ? "" : ENDINGS[f]);
-        const char *target = f == LOG ? r->request->output : path;
-        good = path && output_open(&o[f], target);
-        if (good && !write_file(r, rep, f, o[f].stream)) memory_left = false;
-        good = good && memory_left && output_close(&o[f]);
-        memory_left = memory_left && path;
-        free(path);
-    }
-    if (!memory_left) (void)message_fail(0, "out of memory");
-    for (int f = 0; good && f < FILES; f++) good = output_commit(&o[f]);
-    for (int f = 0; f < FILES; f++) output_discard(&o[f]);
+    results to;
+    if (!results_open(&to, r->request->output, ENDINGS, FILES)) return false;
+    log_write(to.file[LOG].stream, &r->sweep, r->request->init);
+    report_runs_csv(to.file[RUNS].stream, rep);
+    report_summary_csv(to.file[SUMMARY].stream, rep);
+    (void)fputs(r->settings, to.file[META].stream);
+    bool good = report_bands_csv(to.file[BANDS].stream, rep) || complain("out of memory");
+    good = good && results_commit(&to);
+    results_discard(&to);
     return good;
 }
 
 static bool write_direct(run *r) {
-    stall_log_all(r->direct.stream, &r->sweep, r->request->init);
+    log_write(r->direct.stream, &r->sweep, r->request->init);
     bool good = output_close(&r->direct);
     output_discard(&r->direct);
     return good;
@@ -320,15 +268,13 @@ static bool write_direct(run *r) {
 
 static void say_results(const run *r, const report *rep) {
     const request *q = r->request;
+    const results files = {
+        .path = q->output, .endings = ENDINGS, .count = FILES, .direct = q->direct};
     FILE *to = q->direct ? stderr : stdout;
     if (q->quiet) return;
     report_table(to, rep);
     report_findings(to, rep);
-    if (q->direct) return;
-    char *stem = output_beside(q->output, "");
-    (void)fprintf(to, "\nWritten: %s, and beside it %s_runs.csv, _summary.csv, _bands.csv, .meta\n",
-                  q->output, stem ? stem : "");
-    free(stem);
+    results_say(&files, to);
 }
 
 static int finish(run *r) {
@@ -336,25 +282,22 @@ static int finish(run *r) {
     if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
     bool good = r->request->direct ? write_direct(r) : write_files(r, &rep);
     if (good) {
-        unfinished_remove(&r->partial);
+        partial_remove(&r->partial);
         say_results(r, &rep);
     }
     report_free(&rep);
-    if (good && fflush(stdout) != 0)
-        return message_fail(EXIT_FAILED, "cannot write standard output: %s", strerror(errno));
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
 static int interrupted(const run *r) {
     if (!r->partial.path)
-        (void)message_fail(0, "interrupted; %td of %td cells were done, nothing is written",
-                           r->finished, r->sweep.count);
-    else
-        (void)message_fail(0,
-                           "interrupted; %td of %td cells are complete and kept in %s; the same "
-                           "command with --resume goes on from there",
-                           r->finished, r->sweep.count, r->partial.path);
-    return EXIT_SIGNAL + stop_signal;
+        return message_fail(EXIT_SIGNAL + stop_signal,
+                            "interrupted; %td of %td cells were done, nothing is written",
+                            r->finished, r->sweep.count);
+    return message_fail(EXIT_SIGNAL + stop_signal,
+                        "interrupted; %td of %td cells are complete and kept in %s; the same "
+                        "command with --resume goes on from there",
+                        r->finished, r->sweep.count, r->partial.path);
 }
 
 static int train_and_finish(run *r) {
@@ -371,37 +314,46 @@ static int train_and_finish(run *r) {
     progress_end(&r->progress);
     if (result == SWEEP_STOPPED && r->finished < r->sweep.count) return interrupted(r);
     if (result != SWEEP_FAILED) return finish(r);
-    if (error[0]) (void)message_fail(0, "%s", error);
-    return EXIT_FAILED;
+    return error[0] ? message_fail(EXIT_FAILED, "%s", error) : EXIT_FAILED;
 }
 
-int stall_main(int argc, char **argv) {
+static int run_stall(const options *o) {
     static request q;
-    run r;
-    memset(&r, 0, sizeof r);
-    switch (options_parse(&STALL_COMMAND, argc, argv, &q.text)) {
-    case OPTIONS_HELP:
-        return EXIT_OK;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    run r = {.request = &q};
+    q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
-    r.request = &q;
-    r.settings = settings_describe(&STALL_COMMAND, &q.text);
+    r.settings = settings_describe(o);
     int code = EXIT_FAILED;
     catch_signals();
     if (!r.settings || !sweep_new(&r.sweep, &q.config))
-        (void)message_fail(0, "out of memory");
+        (void)complain("out of memory");
     else if (!rates_make_sense(&q, &r.sweep))
         code = EXIT_USAGE;
     else if (open_files(&r))
         code = train_and_finish(&r);
     else if (stop_signal)
         code = EXIT_SIGNAL + stop_signal;
-    unfinished_close(&r.partial);
+    partial_close(&r.partial);
     free(r.settings);
     sweep_free(&r.sweep);
     return code;
 }
+
+const command_spec STALL_COMMAND = {
+    .name = "stall",
+    .summary =
+        "Trains attention at several d_k with and without the scale, and says what was seen.",
+    .options = OPTIONS,
+    .count = sizeof OPTIONS / sizeof *OPTIONS,
+    .words = WORDS,
+    .notes =
+        "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a "
+        "row\nfor each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for "
+        "plots) and stem.meta (the settings).\n"
+        "With --output - the log goes to standard output, the table to standard error, and "
+        "nothing\nelse is written; so too where FILE is a pipe or a device.\n"
+        "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained "
+        "<= 0.1,\nstalled >= 1 (no better than not attending), else slow.",
+    .more = scale_option_help,
+    .run = run_stall,
+};

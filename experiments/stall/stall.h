@@ -5,6 +5,5 @@
 #include "common/options.h"
 
 extern const command_spec STALL_COMMAND;
-int stall_main(int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* lessons.c: see trace_lesson.h. The inputs are small enough to follow by hand, or drawn as
+/* lessons.c: the inputs are small enough to follow by hand, or drawn as
  * PyTorch draws them, so that every number can be had elsewhere.
  */
 #include "trace/lessons.h"
@@ -11,10 +11,10 @@
 #include "tt/ops.h"
 #include "tt/rng.h"
 
-struct trace_lesson {
+typedef struct trace_lesson {
     const char *name, *about;
     int (*run)(const trace_settings *settings, const mask_request *mask);
-};
+} trace_lesson;
 
 static attention_head head_of(double *q, double *k, double *v, tt_size queries, tt_size keys,
                               tt_size d_k, tt_size d_v, const mask_request *mask) {
@@ -112,11 +112,12 @@ static int run_batch(const trace_settings *settings, const mask_request *mask) {
         if (code != EXIT_OK) return code;
     }
     (void)snprintf(label, sizeof label, "with %s", settings->rule->name);
-    for (int n = settings->rule == tt_scale_find("none"); n < 2; n++)
+    for (int n = settings->rule == scaling_find("none"); n < 2; n++)
         show_line(s, "Whole batch, %s: mean entropy %.4f nats, mean largest weight %.4f.%s",
                   n == 0 ? label : "without the scale",
-                  (sharp[0][n].entropy + sharp[1][n].entropy) / 2,
-                  (sharp[0][n].max_weight + sharp[1][n].max_weight) / 2, s->markdown ? "\n" : "");
+                  (sharp[0][n].value[HEAD_ENTROPY] + sharp[1][n].value[HEAD_ENTROPY]) / 2,
+                  (sharp[0][n].value[HEAD_MAX_WEIGHT] + sharp[1][n].value[HEAD_MAX_WEIGHT]) / 2,
+                  s->markdown ? "\n" : "");
     return EXIT_OK;
 }
 
@@ -142,13 +143,13 @@ static void widen(tt_size d_k, double *q, double *k) {
 
 /* Statistics of the head under one rule; the least of the rows' largest weights is *least. False
  * without memory. */
-static bool sharpness_of(const attention_head *head, const tt_scale_rule *rule, head_stats *out,
+static bool sharpness_of(const attention_head *head, const scaling *rule, head_stats *out,
                          double *least) {
     tt_tape *tape = tt_tape_new();
     if (!tape) return false;
     tt_var o = tt_attention(tape, tt_const(tape, head->q), tt_const(tape, head->k),
                             tt_const(tape, head->v),
-                            (tt_attention_options){.rule = rule, .mask = head->mask});
+                            (tt_attention_options){.rule = &rule->rule, .mask = head->mask});
     tt_tensor p = tt_attention_weights(tape, o);
     bool good = !tt_tape_error(tape) &&
                 head_stats_compute(&head->mask, tt_attention_logits(tape, o), p, out);
@@ -167,11 +168,13 @@ static bool show_width(const trace_settings *settings, const attention_head *hea
     double ignored;
     char label[64], a[32], b[32];
     if (!sharpness_of(head, settings->rule, &with, &ignored) ||
-        !sharpness_of(head, tt_scale_find("none"), &without, least))
+        !sharpness_of(head, scaling_find("none"), &without, least))
         return false;
     (void)snprintf(label, sizeof label, "d_k %td", head->q.cols);
-    (void)snprintf(a, sizeof a, "%.3g (%.6f)", with.entropy, with.max_weight);
-    (void)snprintf(b, sizeof b, "%.3g (%.6f)", without.entropy, without.max_weight);
+    (void)snprintf(a, sizeof a, "%.3g (%.6f)", with.value[HEAD_ENTROPY],
+                   with.value[HEAD_MAX_WEIGHT]);
+    (void)snprintf(b, sizeof b, "%.3g (%.6f)", without.value[HEAD_ENTROPY],
+                   without.value[HEAD_MAX_WEIGHT]);
     show_table_row(&settings->show, label, a, b);
     return true;
 }
@@ -215,17 +218,19 @@ static const trace_lesson LESSONS[] = {
 
 enum { LESSON_COUNT = sizeof LESSONS / sizeof *LESSONS };
 
-const trace_lesson *trace_lesson_find(const char *name) {
-    for (int i = 0; i < LESSON_COUNT; i++)
-        if (strcmp(LESSONS[i].name, name) == 0) return &LESSONS[i];
-    (void)message_fail(0, "--lesson '%s': expected soft-lookup, five-tokens, batch or one-hot",
-                       name);
-    return NULL;
+const char *trace_lesson_name(int i) {
+    return i < LESSON_COUNT ? LESSONS[i].name : NULL;
 }
 
-int trace_lesson_run(const trace_lesson *lesson, const trace_settings *settings,
-                     const mask_request *mask) {
+void trace_lessons_help(FILE *to) {
+    (void)fputs("Lessons:\n", to);
+    for (int i = 0; i < LESSON_COUNT; i++)
+        (void)fprintf(to, "  %-12s %s\n", LESSONS[i].name, LESSONS[i].about);
+}
+
+int trace_lesson_run(int lesson, const trace_settings *settings, const mask_request *mask) {
+    const trace_lesson *l = &LESSONS[lesson];
     const show *s = &settings->show;
-    show_line(s, "%sLesson %s: %s\n", s->markdown ? "# " : "", lesson->name, lesson->about);
-    return lesson->run(settings, mask);
+    show_line(s, "%sLesson %s: %s\n", s->markdown ? "# " : "", l->name, l->about);
+    return l->run(settings, mask);
 }

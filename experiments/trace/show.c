@@ -1,4 +1,3 @@
-/* show.c: see show.h. */
 #include "trace/show.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/message.h"
 #include "tt/mask.h"
 
 enum { SHOW_WIDTH = 100, SHOW_ROWS_MOST = 16 };
@@ -33,11 +34,7 @@ bool show_can_highlight(void);
 void show_heading(const show *s, const char *text);
 
 /* A line of text that stands by itself; format as for printf. */
-void show_line(const show *s, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void show_line(const show *s, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Title, shape and values. Fixed point, or scientific where that would show no digits (all entries
  * below 1e-3) or too many (1e6 and more); an entry that fixed point would show as 0 but is not 0 is

@@ -1,4 +1,4 @@
-/* steps.c: see trace_steps.h. What is printed is what the library computed: logits, weights,
+/* steps.c: what is printed is what the library computed: logits, weights,
  * output and every gradient are those of tt_attention; only S, dP and dS, which the operation does
  * not keep, are computed here, from the formula that stands above them.
  */
@@ -19,7 +19,7 @@ enum { Z, P, O, DZ, DS, DQ, DK, DV, MATRICES };
 /* The same head with one scale. */
 typedef struct side {
     char label[40];
-    const tt_scale_rule *rule;
+    const scaling *rule;
     tt_tape *tape;
     tt_tensor m[MATRICES];
     head_stats sharp;
@@ -48,7 +48,8 @@ static tt_size visible_keys(const attention_head *head, tt_size i) {
 static tt_tensor scores_gradient(const side *s, const attention_head *head) {
     tt_tensor dz = s->m[DZ], ds = tt_tape_tensor(s->tape, 1, dz.rows, dz.cols);
     for (tt_size i = 0; ds.data && i < dz.rows; i++) {
-        double f = s->rule->factor(s->rule, head->q.cols, visible_keys(head, i), dz.cols);
+        const tt_scale_row row = {head->q.cols, visible_keys(head, i), dz.cols};
+        const double f = tt_scale_factor(&s->rule->rule, row);
         for (tt_size j = 0; j < dz.cols; j++)
             ds.data[i * dz.cols + j] = f * dz.data[i * dz.cols + j];
     }
@@ -62,14 +63,14 @@ static const char *compute_side(side *s, const trace *t) {
     if (!s->tape) return "out of memory";
     tt_var q = tt_param(s->tape, head->q, none), k = tt_param(s->tape, head->k, none);
     tt_var v = tt_param(s->tape, head->v, none);
-    tt_var out =
-        tt_attention(s->tape, q, k, v, (tt_attention_options){.rule = s->rule, .mask = head->mask});
+    tt_var out = tt_attention(s->tape, q, k, v,
+                              (tt_attention_options){.rule = &s->rule->rule, .mask = head->mask});
     s->m[O] = tt_value(s->tape, out);
     s->m[Z] = tt_attention_logits(s->tape, out);
     s->m[P] = tt_attention_weights(s->tape, out);
     if (t->settings->backward) tt_backward_from(s->tape, out, t->d_out);
     s->m[DZ] = tt_attention_logits_grad(s->tape, out);
-    if (s->rule->norms == TT_NORMS_NONE && t->settings->backward)
+    if (s->rule->rule.norms == TT_NORMS_NONE && t->settings->backward)
         s->m[DS] = scores_gradient(s, head);
     s->m[DQ] = tt_grad(s->tape, q);
     s->m[DK] = tt_grad(s->tape, k);
@@ -102,7 +103,7 @@ static int compute(trace *t) {
     for (int n = 0; n < t->sides && !problem; n++) problem = compute_side(&t->side[n], t);
     if (problem) return message_fail(EXIT_FAILED, "%s", problem);
     for (int n = 0; n < t->sides; n++)
-        if (!attention_logits_finite(t->head, t->side[n].m[Z], &i, &j))
+        if (!head_logits_finite(t->head, t->side[n].m[Z], &i, &j))
             return message_fail(EXIT_FAILED,
                                 "the logit of query %td and key %td (%s) is beyond the range of a "
                                 "double; expected smaller Q and K",
@@ -150,7 +151,7 @@ static void show_forward(const trace *t) {
 
 static void show_backward(const trace *t) {
     const show *s = t->show;
-    bool norms = t->settings->rule->norms != TT_NORMS_NONE;
+    bool norms = t->settings->rule->rule.norms != TT_NORMS_NONE;
     show_heading(s, "6. The way back, from the gradient dO of the output");
     show_one(t, t->head->d_out.data ? "dO" : "dO = 1 everywhere (the loss is the sum of O)",
              t->d_out, false);
@@ -185,24 +186,20 @@ static void head_row(const trace *t, const char *title) {
 static void show_sharpness(const trace *t) {
     static const struct {
         const char *label;
-        size_t offset;
+        head_stat stat;
     } ROWS[] = {
-        {"standard deviation of the logits within a row", offsetof(head_stats, logit_spread)},
-        {"entropy of a row, nats", offsetof(head_stats, entropy)},
-        {"entropy / ln(visible keys): 1 is uniform", offsetof(head_stats, entropy_normalised)},
-        {"largest weight of a row", offsetof(head_stats, max_weight)},
-        {"norm of the softmax Jacobian: 0 lets no gradient pass",
-         offsetof(head_stats, jacobian_mean)},
+        {"standard deviation of the logits within a row", HEAD_LOGIT_SPREAD},
+        {"entropy of a row, nats", HEAD_ENTROPY},
+        {"entropy / ln(visible keys): 1 is uniform", HEAD_ENTROPY_NORMALISED},
+        {"largest weight of a row", HEAD_MAX_WEIGHT},
+        {"norm of the softmax Jacobian: 0 lets no gradient pass", HEAD_JACOBIAN_MEAN},
     };
     char cell[2][CELL];
     const int digits = t->show->digits < 12 ? t->show->digits : 12; /* as a cell holds */
     head_row(t, "Sharpness, mean over rows");
     for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
-        for (int n = 0; n < t->sides; n++) {
-            double value;
-            memcpy(&value, (const char *)&t->side[n].sharp + ROWS[r].offset, sizeof value);
-            (void)snprintf(cell[n], CELL, "%.*g", digits, value);
-        }
+        for (int n = 0; n < t->sides; n++)
+            (void)snprintf(cell[n], CELL, "%.*g", digits, t->side[n].sharp.value[ROWS[r].stat]);
         row(t, ROWS[r].label, cell);
     }
     show_gap(t->show);
@@ -301,7 +298,7 @@ static bool show_checks(const trace *t) {
 int trace_steps(const trace_settings *settings, const attention_head *head, head_stats sharp[2]) {
     trace t = {.settings = settings, .show = &settings->show, .head = head, .sides = 2};
     t.side[0].rule = settings->rule;
-    t.side[1].rule = tt_scale_find("none");
+    t.side[1].rule = scaling_find("none");
     if (t.side[0].rule == t.side[1].rule) t.sides = 1;
     (void)snprintf(t.side[0].label, sizeof t.side[0].label, "with %.14s", settings->rule->name);
     (void)snprintf(t.side[t.sides - 1].label, sizeof t.side[0].label, "without the scale");

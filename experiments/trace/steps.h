@@ -2,14 +2,14 @@
 #ifndef TRACE_STEPS_H
 #define TRACE_STEPS_H
 
+#include "common/scaling.h"
 #include "heads/head_files.h"
 #include "heads/head_stats.h"
 #include "trace/show.h"
-#include "tt/scale.h"
 
 typedef struct trace_settings {
     show show;
-    const tt_scale_rule *rule; /* shown beside "none", unless it is that */
+    const scaling *rule; /* shown beside "none", unless it is that */
     bool backward;
 } trace_settings;
 

@@ -5,6 +5,5 @@
 #include "common/options.h"
 
 extern const command_spec TRACE_COMMAND;
-int trace_main(int argc, char **argv);
 
 #endif

@@ -1,8 +1,10 @@
-/* columns.c: see measure.h. */
+/* columns.c: a new column is a line of the list, of the names and of the function that measures it.
+ */
 #include "training/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/stats.h"
 #include "tt/attention.h"
@@ -10,15 +12,71 @@
 #include "tt/ops.h"
 #include "tt/rowstats.h"
 
-const char *const MEASURE_NAMES[MEASURES] = {
-    "loss",           "loss_uniform",  "grad_wq",         "grad_wk",          "grad_q",
-    "grad_k",         "grad_logits",   "row_grad_mean",   "row_grad_p10",     "row_grad_median",
-    "row_grad_p90",   "jacobian_mean", "jacobian_median", "entropy_mean",     "max_weight_mean",
-    "logit_std",      "moved",         "entropy_teacher", "argmax_agreement", "cos_m",
-    "ratio_rescaled",
+enum {
+    LOSS,         /* L */
+    LOSS_UNIFORM, /* L if every weight were 1/T */
+    GRAD_WQ,      /* Frobenius norms of dL/dWq, dL/dWk, dL/dQ, dL/dK */
+    GRAD_WK,
+    GRAD_Q,
+    GRAD_K,
+    GRAD_LOGITS,   /* of dL/dZ, Z = the softmax's input, after the scale */
+    ROW_GRAD_MEAN, /* over the B T rows r: |d l_r / d z_r|, l_r = row r's mean squared error */
+    ROW_GRAD_P10,  /* (L is the mean of the l_r) */
+    ROW_GRAD_MEDIAN,
+    ROW_GRAD_P90,
+    JACOBIAN_MEAN, /* over the rows: Frobenius norm of diag(w) - w w^T */
+    JACOBIAN_MEDIAN,
+    ENTROPY_MEAN, /* nats */
+    MAX_WEIGHT_MEAN,
+    LOGIT_STD,        /* population standard deviation of all entries of Z */
+    MOVED,            /* |(Wq, Wk) - (Wq, Wk at step 0)| / |(Wq, Wk at step 0)| */
+    ENTROPY_TEACHER,  /* mean entropy of the target's weights, nats */
+    ARGMAX_AGREEMENT, /* share of rows whose largest weight is at the teacher's place */
+    COS_M,            /* cosine of s Wq Wk^T and Wq* Wk*^T as vectors */
+    RATIO_RESCALED, /* loss / loss_uniform if the logits were multiplied by the one scalar >= 0 that
+                       is best for this batch */
+    COLUMNS
 };
 
-bool meter_new(meter *m, const model_config *config) {
+static const char *const NAMES[COLUMNS] = {
+    [LOSS] = "loss",
+    [LOSS_UNIFORM] = "loss_uniform",
+    [GRAD_WQ] = "grad_wq",
+    [GRAD_WK] = "grad_wk",
+    [GRAD_Q] = "grad_q",
+    [GRAD_K] = "grad_k",
+    [GRAD_LOGITS] = "grad_logits",
+    [ROW_GRAD_MEAN] = "row_grad_mean",
+    [ROW_GRAD_P10] = "row_grad_p10",
+    [ROW_GRAD_MEDIAN] = "row_grad_median",
+    [ROW_GRAD_P90] = "row_grad_p90",
+    [JACOBIAN_MEAN] = "jacobian_mean",
+    [JACOBIAN_MEDIAN] = "jacobian_median",
+    [ENTROPY_MEAN] = "entropy_mean",
+    [MAX_WEIGHT_MEAN] = "max_weight_mean",
+    [LOGIT_STD] = "logit_std",
+    [MOVED] = "moved",
+    [ENTROPY_TEACHER] = "entropy_teacher",
+    [ARGMAX_AGREEMENT] = "argmax_agreement",
+    [COS_M] = "cos_m",
+    [RATIO_RESCALED] = "ratio_rescaled",
+};
+
+int columns_count(void) {
+    return COLUMNS;
+}
+
+const char *column_name(int i) {
+    return i < COLUMNS ? NAMES[i] : NULL;
+}
+
+int column_find(const char *name) {
+    for (int i = 0; i < COLUMNS; i++)
+        if (strcmp(NAMES[i], name) == 0) return i;
+    return -1;
+}
+
+bool meter_new(meter *m, const training_config *config) {
     m->tape = tt_tape_new();
     m->rows = calloc((size_t)(config->batch * config->tokens), sizeof *m->rows);
     if (m->tape && m->rows) return true;
@@ -43,22 +101,22 @@ static void read_row_gradients(meter *m, const student *s, double *out) {
     for (tt_size r = 0; r < rows; r++)
         m->rows[r] = (double)rows * tt_norm(dz.data + r * dz.cols, dz.cols);
     stats_sort(m->rows, rows);
-    out[M_GRAD_LOGITS] = tensor_norm(dz);
-    out[M_ROW_GRAD_MEAN] = stats_mean(m->rows, rows);
-    out[M_ROW_GRAD_P10] = stats_quantile(m->rows, rows, 0.1);
-    out[M_ROW_GRAD_MEDIAN] = stats_quantile(m->rows, rows, 0.5);
-    out[M_ROW_GRAD_P90] = stats_quantile(m->rows, rows, 0.9);
+    out[GRAD_LOGITS] = tensor_norm(dz);
+    out[ROW_GRAD_MEAN] = stats_mean(m->rows, rows);
+    out[ROW_GRAD_P10] = stats_quantile(m->rows, rows, 0.1);
+    out[ROW_GRAD_MEDIAN] = stats_quantile(m->rows, rows, 0.5);
+    out[ROW_GRAD_P90] = stats_quantile(m->rows, rows, 0.9);
 }
 
-static void read_sharpness(meter *m, const student *s, const lesson *l, double *out) {
+static void read_sharpness(meter *m, const student *s, const teacher *t, double *out) {
     tt_tensor w = tt_attention_weights(s->tape, s->output);
-    tt_tensor teacher = tt_attention_weights(l->tape, l->target);
+    tt_tensor its_weights = tt_attention_weights(t->tape, t->target);
     tt_tensor z = tt_attention_logits(s->tape, s->output);
     tt_size rows = w.batch * w.rows, agree = 0;
     double entropy = 0, entropy_teacher = 0, largest = 0;
     for (tt_size r = 0; r < rows; r++) {
         tt_rowstats mine = tt_rowstats_compute(w.data + r * w.cols, w.cols);
-        tt_rowstats its = tt_rowstats_compute(teacher.data + r * w.cols, w.cols);
+        tt_rowstats its = tt_rowstats_compute(its_weights.data + r * w.cols, w.cols);
         m->rows[r] = mine.jacobian;
         entropy += mine.entropy;
         entropy_teacher += its.entropy;
@@ -66,32 +124,34 @@ static void read_sharpness(meter *m, const student *s, const lesson *l, double *
         agree += mine.argmax == its.argmax;
     }
     stats_sort(m->rows, rows);
-    out[M_JACOBIAN_MEAN] = stats_mean(m->rows, rows);
-    out[M_JACOBIAN_MEDIAN] = stats_quantile(m->rows, rows, 0.5);
-    out[M_ENTROPY_MEAN] = entropy / (double)rows;
-    out[M_ENTROPY_TEACHER] = entropy_teacher / (double)rows;
-    out[M_MAX_WEIGHT_MEAN] = largest / (double)rows;
-    out[M_ARGMAX_AGREEMENT] = (double)agree / (double)rows;
-    out[M_LOGIT_STD] = stats_deviation(z.data, tt_tensor_count(z));
+    out[JACOBIAN_MEAN] = stats_mean(m->rows, rows);
+    out[JACOBIAN_MEDIAN] = stats_quantile(m->rows, rows, 0.5);
+    out[ENTROPY_MEAN] = entropy / (double)rows;
+    out[ENTROPY_TEACHER] = entropy_teacher / (double)rows;
+    out[MAX_WEIGHT_MEAN] = largest / (double)rows;
+    out[ARGMAX_AGREEMENT] = (double)agree / (double)rows;
+    out[LOGIT_STD] = stats_deviation(z.data, tt_tensor_count(z));
 }
 
 static double moved(const student *s) {
-    tt_tensor now[] = {s->wq, s->wk}, first[] = {s->first_wq, s->first_wk};
     double change = 0, start = 0;
-    for (int i = 0; i < 2; i++)
-        for (tt_size j = 0; j < tt_tensor_count(now[i]); j++) {
-            double difference = now[i].data[j] - first[i].data[j];
+    for (int i = WQ; i <= WK; i++) {
+        const tt_tensor now = s->parameter[i].value, first = s->parameter[i].first;
+        for (tt_size j = 0; j < tt_tensor_count(now); j++) {
+            double difference = now.data[j] - first.data[j];
             change += difference * difference;
-            start += first[i].data[j] * first[i].data[j];
+            start += first.data[j] * first.data[j];
         }
+    }
     return sqrt(change / start);
 }
 
 /* Cosine of Wq Wk^T and Wq* Wk*^T: a factor s > 0 does not change it. */
-static double score_matrix_cosine(meter *m, const student *s, const lesson *l) {
+static double score_matrix_cosine(meter *m, const student *s, const teacher *t) {
     tt_tape_reset(m->tape);
-    tt_var mine = tt_matmul_nt(m->tape, tt_const(m->tape, s->wq), tt_const(m->tape, s->wk));
-    tt_var its = tt_matmul_nt(m->tape, tt_const(m->tape, l->wq), tt_const(m->tape, l->wk));
+    tt_var mine = tt_matmul_nt(m->tape, tt_const(m->tape, s->parameter[WQ].value),
+                               tt_const(m->tape, s->parameter[WK].value));
+    tt_var its = tt_matmul_nt(m->tape, tt_const(m->tape, t->wq), tt_const(m->tape, t->wk));
     tt_tensor a = tt_value(m->tape, mine), b = tt_value(m->tape, its);
     if (!a.data || !b.data) return 0; /* the tape has the error */
     double dot = 0;
@@ -101,14 +161,14 @@ static double score_matrix_cosine(meter *m, const student *s, const lesson *l) {
 }
 
 /* The student's loss if its logits were multiplied by 2^octaves. */
-static double loss_rescaled(meter *m, const student *s, const lesson *l, double octaves) {
+static double loss_rescaled(meter *m, const student *s, const teacher *t, double octaves) {
     tt_tape *tape = m->tape;
     tt_tape_reset(tape);
     tt_var z = tt_const(tape, tt_attention_logits(s->tape, s->output));
     tt_var v = tt_const(tape, tt_value(s->tape, s->v));
-    tt_var y = tt_const(tape, tt_value(l->tape, l->target));
-    tt_var loss =
-        tt_mse(tape, tt_matmul(tape, tt_softmax(tape, tt_scale(tape, z, exp2(octaves))), v), y);
+    tt_var y = tt_const(tape, tt_value(t->tape, t->target));
+    tt_var loss = tt_mse(
+        tape, tt_matmul(tape, tt_softmax(tape, tt_mul_scalar(tape, z, exp2(octaves))), v), y);
     tt_tensor value = tt_value(tape, loss);
     return value.data ? value.data[0] : NAN;
 }
@@ -116,13 +176,13 @@ static double loss_rescaled(meter *m, const student *s, const lesson *l, double 
 /* The smallest ratio that one factor c >= 0 on the logits can give: the best of c = 0 (which is the
  * uniform loss, ratio 1) and c = 2^(k/2), k = -16..4, then golden section over the logarithm of c,
  * half an octave either way. */
-static double best_rescaled_ratio(meter *m, const student *s, const lesson *l, double uniform) {
+static double best_rescaled_ratio(meter *m, const student *s, const teacher *t, double uniform) {
     enum { SECTIONS = 24 }; /* half an octave * 0.618^24 = 1e-5 octaves */
     const double golden = 0.6180339887498949;
     double best = uniform, at = 0;
     bool found = false;
     for (int k = -16; k <= 4; k++) {
-        double loss = loss_rescaled(m, s, l, 0.5 * k);
+        double loss = loss_rescaled(m, s, t, 0.5 * k);
         if (loss < best) {
             best = loss;
             at = 0.5 * k;
@@ -132,38 +192,38 @@ static double best_rescaled_ratio(meter *m, const student *s, const lesson *l, d
     if (!found) return best / uniform;
     double low = at - 0.5, high = at + 0.5;
     double left = high - golden * (high - low), right = low + golden * (high - low);
-    double loss_left = loss_rescaled(m, s, l, left), loss_right = loss_rescaled(m, s, l, right);
+    double loss_left = loss_rescaled(m, s, t, left), loss_right = loss_rescaled(m, s, t, right);
     for (int i = 0; i < SECTIONS; i++) {
         if (loss_left < loss_right) {
             high = right;
             right = left;
             loss_right = loss_left;
             left = high - golden * (high - low);
-            loss_left = loss_rescaled(m, s, l, left);
+            loss_left = loss_rescaled(m, s, t, left);
         } else {
             low = left;
             left = right;
             loss_left = loss_right;
             right = low + golden * (high - low);
-            loss_right = loss_rescaled(m, s, l, right);
+            loss_right = loss_rescaled(m, s, t, right);
         }
         best = fmin(best, fmin(loss_left, loss_right));
     }
     return best / uniform;
 }
 
-const char *meter_read(meter *m, const student *s, const lesson *l, double *out) {
-    out[M_LOSS] = student_loss(s);
-    out[M_LOSS_UNIFORM] = student_loss_uniform(s, l);
-    out[M_GRAD_WQ] = tensor_norm(s->grad_wq);
-    out[M_GRAD_WK] = tensor_norm(s->grad_wk);
-    out[M_GRAD_Q] = tensor_norm(tt_grad(s->tape, s->q));
-    out[M_GRAD_K] = tensor_norm(tt_grad(s->tape, s->k));
-    out[M_MOVED] = moved(s);
+const char *meter_read(meter *m, const student *s, const teacher *t, double *out) {
+    out[LOSS] = student_loss(s);
+    out[LOSS_UNIFORM] = student_loss_uniform(s, t);
+    out[GRAD_WQ] = tensor_norm(s->parameter[WQ].grad);
+    out[GRAD_WK] = tensor_norm(s->parameter[WK].grad);
+    out[GRAD_Q] = tensor_norm(tt_grad(s->tape, s->q));
+    out[GRAD_K] = tensor_norm(tt_grad(s->tape, s->k));
+    out[MOVED] = moved(s);
     read_row_gradients(m, s, out);
-    read_sharpness(m, s, l, out);
-    out[M_COS_M] = score_matrix_cosine(m, s, l);
+    read_sharpness(m, s, t, out);
+    out[COS_M] = score_matrix_cosine(m, s, t);
     if (tt_tape_error(m->tape)) return tt_tape_error(m->tape);
-    out[M_RATIO_RESCALED] = best_rescaled_ratio(m, s, l, out[M_LOSS_UNIFORM]);
+    out[RATIO_RESCALED] = best_rescaled_ratio(m, s, t, out[LOSS_UNIFORM]);
     return tt_tape_error(m->tape);
 }

@@ -1,7 +1,6 @@
-/* log.h: the stall experiment's log as a file, and the partial file that a run keeps while it
- * lasts. The partial file holds complete cells only, in the order in which they finished: the
- * run's settings as comments, the log's header, and after each cell's rows a line that says it is
- * complete. A run that was interrupted goes on from there and ends with the same bytes.
+/* log.h: the log of a sweep as a CSV: a row for each logged step of each run, measured before that
+ * step's update. Its columns are the run's key, those of columns.h, and between `moved` and
+ * `entropy_teacher` where the run started.
  */
 #ifndef TRAINING_LOG_H
 #define TRAINING_LOG_H
@@ -10,26 +9,23 @@
 
 #include "training/sweep.h"
 
-void stall_log_header(FILE *to);
-void stall_log_cell(FILE *to, const cell *c, const char *init);
+void log_header(FILE *to);
 
-/* The whole log: header and all cells, nested as d_k, scale, lr, seed, step. */
-void stall_log_all(FILE *to, const sweep *s, const char *init);
+/* "seed,d_k,scale,lr" of a run. */
+void log_key(FILE *to, const cell *c);
 
-/* The beginning of a partial file for a run with these settings ("key = value" lines). */
-void stall_partial_header(FILE *to, const char *settings);
+/* The rows of one run; init names where it started. */
+void log_cell(FILE *to, const cell *c, const char *init);
 
-/* Writes a complete cell, with a hash, and flushes; false, with errno, if it did not arrive. */
-bool stall_partial_cell(FILE *to, const cell *c, const char *init);
+/* The whole log: header and all runs, nested as d_k, scale, lr, seed, step. */
+void log_write(FILE *to, const sweep *s, const char *init);
 
-typedef enum partial_result {
-    PARTIAL_READ,    /* complete cells are in the sweep now, marked finished */
-    PARTIAL_MISSING, /* the file is empty */
-    PARTIAL_OTHER,   /* it is from a run with other settings */
-    PARTIAL_DAMAGED  /* its beginning is cut off, or a complete cell is not what was written */
-} partial_result;
+/* ---- Reading back ---- */
 
-/* Reads what an interrupted run left. Whatever follows the last complete cell is ignored. */
-partial_result stall_partial_read(FILE *from, const char *settings, sweep *s);
+/* A number and the comma behind it, or the line's end, before which *at then stays. */
+bool log_read_number(const char **at, double *out);
+
+/* One row of a run from its text behind the key; false if it is none. */
+bool log_read_row(const char *text, log_row *row);
 
 #endif

@@ -1,90 +1,216 @@
-/* partial.c: see unfinished.h. */
+/* partial.c: what is read back is trusted only as far as its hash: whoever resumes must not build
+ * on a damaged run.
+ */
 #include "training/partial.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/csv.h"
+#include "common/hash.h"
 #include "common/message.h"
 #include "common/output.h"
 #include "training/log.h"
 
-/* Takes over what an interrupted run left. */
-static bool take_over(unfinished *u, const char *settings, sweep *s) {
-    partial_result result = stall_partial_read(u->earlier, settings, s);
-    if (result == PARTIAL_OTHER)
-        (void)message_fail(0,
-                           "--resume: %s is from a run with other settings (they stand at its "
-                           "beginning); run without --resume, or with another --output",
-                           u->path);
-    if (result == PARTIAL_DAMAGED)
-        (void)message_fail(0, "--resume: %s is damaged; run without --resume", u->path);
-    return result == PARTIAL_READ || result == PARTIAL_MISSING;
+static const char TITLE[] = "# sqrtdk stall, unfinished: complete cells in the order they ended\n";
+static const char COMPLETE[] = "# complete,";
+
+enum { LINE_BYTES = 4096 };
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void write_beginning(FILE *to, const char *settings) {
+    (void)fputs(TITLE, to);
+    for (const char *line = settings; *line;) {
+        int length = (int)strcspn(line, "\n");
+        (void)fprintf(to, "# %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+    log_header(to);
+}
+
+/* A complete run, with a hash of its lines; false, with errno, if it did not arrive. */
+static bool write_cell(FILE *to, const cell *c, const char *init) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines) return false;
+    log_cell(lines, c, init);
+    (void)fputs(COMPLETE, lines);
+    log_key(lines, c);
+    (void)fprintf(lines, ",%td", c->steps);
+    csv_number(lines, c->ratio);
+    (void)fputc(',', lines);
+    bool good = fclose(lines) == 0;
+    if (good) (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
+    free(text);
+    return good && fflush(to) == 0 && !ferror(to);
+}
+
+/* ---- Reading back ---------------------------------------------------------------------------- */
+
+typedef enum found_kind {
+    FOUND_GOOD,   /* complete runs are in the sweep now, marked finished */
+    FOUND_EMPTY,  /* the file is */
+    FOUND_OTHER,  /* it is from a sweep with other settings */
+    FOUND_DAMAGED /* its beginning is cut off, or a complete run is not what was written */
+} found_kind;
+
+/* Compares the file's beginning with what this sweep would write. */
+static found_kind compare_beginning(FILE *from, const char *settings) {
+    char *text = NULL;
+    size_t size = 0;
+    found_kind result = FOUND_GOOD;
+    FILE *expected = open_memstream(&text, &size);
+    if (!expected) return FOUND_DAMAGED;
+    write_beginning(expected, settings);
+    if (fclose(expected) != 0) result = FOUND_DAMAGED;
+    for (size_t i = 0; result == FOUND_GOOD && i < size; i++) {
+        int c = fgetc(from);
+        if (c == EOF)
+            result = i == 0 ? FOUND_EMPTY : FOUND_DAMAGED;
+        else if (c != (unsigned char)text[i])
+            result = FOUND_OTHER;
+    }
+    free(text);
+    return result;
+}
+
+/* The cell that a line's first fields (seed, d_k, scale, lr) name, and where they end. */
+static cell *named_cell(const sweep *s, const char *line, const char **rest) {
+    char *at, *end;
+    const int64_t seed = strtoll(line, &at, 10);
+    const int64_t d_k = *at == ',' ? strtoll(at + 1, &at, 10) : 0;
+    if (*at != ',') return NULL;
+    const char *scale = at + 1;
+    const size_t length = strcspn(scale, ",");
+    if (scale[length] != ',') return NULL;
+    const double lr = strtod(scale + length + 1, &end);
+    *rest = end + (*end == ',');
+    for (tt_size i = 0; *end == ',' && i < s->count; i++) {
+        cell *c = &s->cells[i];
+        if (c->seed == seed && c->d_k == d_k && c->lr == lr &&
+            strncmp(c->scale->name, scale, length) == 0 && c->scale->name[length] == '\0')
+            return c;
+    }
+    return NULL;
+}
+
+/* The last line of a cell: steps taken, ratio, and the hash of all before it. */
+static bool read_end(const char *line, const char *at, uint64_t hash, cell *c) {
+    double steps;
+    if (!log_read_number(&at, &steps) || !log_read_number(&at, &c->ratio)) return false;
+    c->steps = (tt_size)steps;
+    char expected[32];
+    (void)snprintf(expected, sizeof expected, "%016" PRIx64 "\n",
+                   hash_text(hash, line, (size_t)(at - line)));
+    return strcmp(at, expected) == 0;
+}
+
+/* One line; *hash is that of the cell's lines so far. */
+static bool read_line(const sweep *s, const char *line, uint64_t *hash) {
+    const size_t mark = strlen(COMPLETE);
+    bool complete = strncmp(line, COMPLETE, mark) == 0;
+    const char *rest;
+    cell *c = named_cell(s, complete ? line + mark : line, &rest);
+    if (!c || c->finished) return false;
+    if (complete) {
+        c->finished = read_end(line, rest, *hash, c);
+        *hash = HASH_START;
+        return c->finished;
+    }
+    *hash = hash_text(*hash, line, strlen(line));
+    if (!sweep_make_rows(s, c) || c->row_count == sweep_rows(s)) return false;
+    return log_read_row(rest, &c->rows[c->row_count++]);
+}
+
+/* Whatever follows the last complete run is ignored. */
+static found_kind read_found(FILE *from, const char *settings, sweep *s) {
+    char line[LINE_BYTES];
+    uint64_t hash = HASH_START;
+    found_kind result = compare_beginning(from, settings);
+    while (result == FOUND_GOOD && fgets(line, sizeof line, from)) {
+        if (!strchr(line, '\n')) break; /* cut off in the middle of a line */
+        if (!read_line(s, line, &hash)) result = FOUND_DAMAGED;
+    }
+    for (tt_size i = 0; i < s->count; i++)
+        if (!s->cells[i].finished) s->cells[i].row_count = 0;
+    return result;
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+/* Takes over what an interrupted sweep left. */
+static bool take_over(partial *p, const char *settings, sweep *s) {
+    const found_kind kind = read_found(p->found, settings, s);
+    if (kind == FOUND_OTHER)
+        return complain("--resume: %s is from a run with other settings (they stand at its "
+                        "beginning); run without --resume, or with another --output",
+                        p->path);
+    return kind == FOUND_GOOD || kind == FOUND_EMPTY ||
+           complain("--resume: %s is damaged; run without --resume", p->path);
 }
 
 /* A run that starts anew does not throw away what an interrupted one left: that gets another name.
  */
-static bool keep_earlier(const unfinished *u, bool quiet) {
-    char *kept = output_beside(u->path, ".old");
-    bool good = kept && rename(u->path, kept) == 0;
+static bool keep_found(const partial *p, bool quiet) {
+    char *kept = output_beside(p->path, ".old");
+    bool good = kept && rename(p->path, kept) == 0;
     if (good && !quiet)
-        (void)message_fail(0,
-                           "an interrupted run's cells are kept in %s (--resume would have gone on "
-                           "from them)",
-                           kept);
+        (void)complain("an interrupted run's cells are kept in %s (--resume would have gone on "
+                       "from them)",
+                       kept);
     else if (!good)
-        (void)message_fail(0, "cannot rename %s: %s", u->path, strerror(errno));
+        (void)complain("cannot rename %s: %s", p->path, strerror(errno));
     free(kept);
     return good;
 }
 
 /* Only one run at a time may write to an output. The lock is on the partial file, as found and as
  * written, and ends with the program. */
-static bool lock(const unfinished *u, FILE *file) {
+static bool lock(const partial *p, FILE *file) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fileno(file), F_SETLK, &whole) == 0) return true;
     if (errno == EACCES || errno == EAGAIN)
-        (void)message_fail(0, "another run is writing %s; expected another --output", u->target);
-    else
-        (void)message_fail(0, "cannot lock %s: %s", u->path, strerror(errno));
-    return false;
+        return complain("another run is writing %s; expected another --output", p->target);
+    return complain("cannot lock %s: %s", p->path, strerror(errno));
 }
 
 static bool cannot_write(const char *path) {
-    (void)message_fail(0, "cannot write %s: %s", path, strerror(errno));
-    return false;
+    return complain("cannot write %s: %s", path, strerror(errno));
 }
 
 /* Opens the partial file as it is, or makes it, and locks it; *bytes is its size. */
-static bool open_earlier(unfinished *u, off_t *bytes) {
+static bool open_found(partial *p, off_t *bytes) {
     struct stat info;
-    if (!output_make_folders(u->path)) return cannot_write(u->path);
-    int fd = open(u->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-    if (fd < 0) return cannot_write(u->path);
-    u->earlier = fdopen(fd, "r+");
-    if (!u->earlier || fstat(fd, &info) != 0) return cannot_write(u->path);
+    if (!output_make_folders(p->path)) return cannot_write(p->path);
+    int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
+    if (fd < 0) return cannot_write(p->path);
+    p->found = fdopen(fd, "r+");
+    if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path);
     *bytes = info.st_size;
-    if (S_ISREG(info.st_mode)) return lock(u, u->earlier);
-    (void)message_fail(0, "cannot write %s: it is no regular file", u->path);
-    return false;
+    if (S_ISREG(info.st_mode)) return lock(p, p->found);
+    return complain("cannot write %s: it is no regular file", p->path);
 }
 
 /* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
- * complete, and locked, before it takes the earlier one's place. */
-static bool start_anew(unfinished *u, const char *settings, const sweep *s) {
+ * complete, and locked, before it takes the found one's place. */
+static bool start_anew(partial *p, const char *settings, const sweep *s) {
     char ending[32];
     (void)snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
-    char *temporary = output_beside(u->path, ending);
-    u->file = temporary ? fopen(temporary, "w") : NULL;
-    bool good = u->file && lock(u, u->file);
-    if (good) stall_partial_header(u->file, settings);
+    char *temporary = output_beside(p->path, ending);
+    p->file = temporary ? fopen(temporary, "w") : NULL;
+    bool good = p->file && lock(p, p->file);
+    if (good) write_beginning(p->file, settings);
     for (tt_size i = 0; good && i < s->count; i++)
-        if (s->cells[i].finished) good = stall_partial_cell(u->file, &s->cells[i], u->init);
-    good = good && fflush(u->file) == 0 && rename(temporary, u->path) == 0;
-    if (!good) (void)cannot_write(u->path);
+        if (s->cells[i].finished) good = write_cell(p->file, &s->cells[i], p->init);
+    good = good && fflush(p->file) == 0 && rename(temporary, p->path) == 0;
+    if (!good) (void)cannot_write(p->path);
     if (!good && temporary) (void)unlink(temporary);
     free(temporary);
     return good;
@@ -98,31 +224,28 @@ static char *path_of(const char *target) {
     return path;
 }
 
-bool unfinished_open(unfinished *u, const char *target, const char *settings, const char *init,
-                     sweep *s, bool resume, bool quiet) {
-    off_t bytes;
-    *u = (unfinished){.path = path_of(target), .target = target, .init = init};
-    if (!u->path) {
-        (void)message_fail(0, "out of memory");
-        return false;
-    }
-    if (!open_earlier(u, &bytes)) return false;
-    if (resume && !take_over(u, settings, s)) return false;
-    if (!resume && bytes > 0 && !keep_earlier(u, quiet)) return false;
-    return start_anew(u, settings, s);
+bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
+                  bool resume, bool quiet) {
+    off_t bytes = 0;
+    *p = (partial){.path = path_of(target), .target = target, .init = init};
+    if (!p->path) return complain("out of memory");
+    if (!open_found(p, &bytes)) return false;
+    if (resume && !take_over(p, settings, s)) return false;
+    if (!resume && bytes > 0 && !keep_found(p, quiet)) return false;
+    return start_anew(p, settings, s);
 }
 
-bool unfinished_add(unfinished *u, const cell *c) {
-    return stall_partial_cell(u->file, c, u->init) || cannot_write(u->path);
+bool partial_add(partial *p, const cell *c) {
+    return write_cell(p->file, c, p->init) || cannot_write(p->path);
 }
 
-void unfinished_remove(const unfinished *u) {
-    if (u->path) (void)unlink(u->path);
+void partial_remove(const partial *p) {
+    if (p->path) (void)unlink(p->path);
 }
 
-void unfinished_close(unfinished *u) {
-    if (u->file) (void)fclose(u->file);
-    if (u->earlier) (void)fclose(u->earlier);
-    free(u->path);
-    *u = (unfinished){.path = NULL};
+void partial_close(partial *p) {
+    if (p->file) (void)fclose(p->file);
+    if (p->found) (void)fclose(p->found);
+    free(p->path);
+    *p = (partial){.path = NULL};
 }

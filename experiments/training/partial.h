@@ -1,6 +1,8 @@
-/* partial.h: the file that keeps a stall run's complete cells while it lasts, FILE.partial, so
- * that an interruption costs no more than the cells in work (its format is in stall_log.h). It is
- * locked: a second run to the same output is refused.
+/* partial.h: the file that keeps a sweep's complete runs while it lasts, FILE.partial, so that an
+ * interruption costs no more than the runs in work. It holds the sweep's settings as comments, the
+ * log's header, and then run after run as they finish, each with a line that says it is complete.
+ * What was interrupted goes on from there and ends with the same bytes. The file is locked: a
+ * second sweep to the same output is refused.
  */
 #ifndef TRAINING_PARTIAL_H
 #define TRAINING_PARTIAL_H
@@ -10,24 +12,24 @@
 
 #include "training/sweep.h"
 
-typedef struct unfinished {
+typedef struct partial {
     char *path;
     const char *target, *init;
-    FILE *earlier, *file; /* as found, and as written */
-} unfinished;
+    FILE *found, *file; /* as an interrupted sweep left it, and as written now */
+} partial;
 
-/* Opens <target>.partial for a run with these settings. With resume the complete cells of an
- * interrupted run are taken into the sweep; without it such a file is kept under another name.
- * False, and one line was printed, if that cannot be. Close it in any case. The texts are borrowed.
- */
-bool unfinished_open(unfinished *u, const char *target, const char *settings, const char *init,
-                     sweep *s, bool resume, bool quiet);
+/* Opens <target>.partial for a sweep with these settings ("key = value" lines). With resume the
+ * complete runs of an interrupted one are taken over; without it such a file is kept under another
+ * name. False, and one line was printed, if that cannot be. Close it in any case. The texts are
+ * borrowed. */
+bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
+                  bool resume, bool quiet);
 
-/* Adds a complete cell; false, and one line, if it could not be written. */
-bool unfinished_add(unfinished *u, const cell *c);
+/* Adds a complete run; false, and one line, if it could not be written. */
+bool partial_add(partial *p, const cell *c);
 
-/* Removes the file of a run that is done. */
-void unfinished_remove(const unfinished *u);
-void unfinished_close(unfinished *u);
+/* Removes the file of a sweep that is done. */
+void partial_remove(const partial *p);
+void partial_close(partial *p);
 
 #endif

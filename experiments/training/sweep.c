@@ -1,4 +1,4 @@
-/* sweep.c: see sweep.h. A job is what shares random numbers and the teacher's pass: all scales at
+/* sweep.c: a job is what shares random numbers and the teacher's pass: all scales at
  * one d_k, learning rate and seed. Threads take whole jobs, the widest first.
  */
 #include "training/sweep.h"
@@ -14,14 +14,6 @@
 
 enum { LAST_STEPS = 20 }; /* a verdict is the median over so many */
 
-const char *const VERDICT_NAMES[VERDICTS] = {"trained", "slow", "stalled", "diverged"};
-
-verdict verdict_of(double ratio) {
-    if (!isfinite(ratio)) return DIVERGED;
-    if (ratio <= 0.1) return TRAINED;
-    return ratio >= 1 ? STALLED : SLOW;
-}
-
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 static double gain_at(const sweep_config *c, int64_t d_k) {
@@ -31,7 +23,21 @@ static double gain_at(const sweep_config *c, int64_t d_k) {
 }
 
 static tt_size rows_per_cell(const sweep_config *c) {
-    return (c->steps - 1) / c->every + 2; /* step 0, every n-th, and the last */
+    return (c->steps - 1) / c->every + 2;
+}
+
+tt_size sweep_rows(const sweep *s) {
+    return rows_per_cell(&s->config);
+}
+
+bool sweep_make_rows(const sweep *s, cell *c) {
+    const size_t rows = (size_t)sweep_rows(s), columns = (size_t)columns_count();
+    if (c->rows) return true;
+    c->rows = calloc(rows, sizeof *c->rows);
+    c->values = calloc(rows * columns, sizeof *c->values);
+    for (size_t r = 0; c->rows && c->values && r < rows; r++)
+        c->rows[r].value = c->values + r * columns;
+    return c->rows && c->values;
 }
 
 cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed) {
@@ -45,8 +51,7 @@ static void lay_out(const sweep_config *c, cell *to, int d_k, int scale, int lr,
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
     to->gain = gain_at(c, to->d_k);
-    double logit_step =
-        to->scale->squared ? to->scale->squared(to->scale, to->d_k) * (to->gain * to->gain) : NAN;
+    double logit_step = scaling_logit_step(to->scale, to->d_k) * (to->gain * to->gain);
     to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
     to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
     to->ratio = INFINITY;
@@ -67,7 +72,10 @@ bool sweep_new(sweep *s, const sweep_config *config) {
 }
 
 void sweep_free(sweep *s) {
-    for (tt_size i = 0; s->cells && i < s->count; i++) free(s->cells[i].rows);
+    for (tt_size i = 0; s->cells && i < s->count; i++) {
+        free(s->cells[i].rows);
+        free(s->cells[i].values);
+    }
     free(s->cells);
     s->cells = NULL;
 }
@@ -80,24 +88,25 @@ static double largest_d_k(const sweep_config *c) {
 }
 
 double sweep_job_bytes(const sweep_config *config) {
-    model_config model = config->model;
-    model.d_k = (tt_size)largest_d_k(config);
-    return model_bytes(&model, config->scale_count);
+    training_config training = config->training;
+    training.d_k = (tt_size)largest_d_k(config);
+    return training_bytes(&training, config->scale_count);
 }
 
 double sweep_log_bytes(const sweep_config *config) {
     double cells =
         (double)config->d_k_count * config->scale_count * config->lr_count * config->seed_count;
-    return cells * ((double)rows_per_cell(config) * sizeof(log_row) + sizeof(cell));
+    double row = (double)sizeof(log_row) + columns_count() * (double)sizeof(double);
+    return cells * ((double)rows_per_cell(config) * row + sizeof(cell));
 }
 
 double sweep_job_work(const sweep_config *config, int64_t d_k) {
-    const model_config *m = &config->model;
+    const training_config *m = &config->training;
     double rows = (double)(m->batch * m->tokens), width = (double)(m->d_model + m->tokens);
-    double teacher = 2 * width * rows * (double)d_k;
+    double one_teacher = 2 * width * rows * (double)d_k;
     double one_student = 5 * width * rows * (double)d_k;
     double draws = 60 * rows * (double)m->d_model; /* a normal costs about as much */
-    return draws + teacher + config->scale_count * one_student;
+    return draws + one_teacher + config->scale_count * one_student;
 }
 
 /* ---- Training one job ------------------------------------------------------------------------ */
@@ -143,20 +152,20 @@ static void conclude(trainee *t, bool diverged) {
 }
 
 /* One step of one student. NULL, or what failed; a run that ceases to be finite is concluded. */
-static const char *train_step(trainee *t, const lesson *l, meter *m, const sweep_config *c,
+static const char *train_step(trainee *t, const teacher *from, meter *m, const sweep_config *c,
                               tt_size step) {
     cell *to = t->cell;
-    const char *error = student_learn(&t->student, l);
+    const char *error = student_learn(&t->student, from);
     if (error) return error;
-    double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, l);
+    double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, from);
     bool finite = isfinite(ratio);
     if (finite && (step % c->every == 0 || step == c->steps - 1)) {
         log_row *row = &to->rows[to->row_count];
         row->step = step;
-        error = meter_read(m, &t->student, l, row->value);
+        error = meter_read(m, &t->student, from, row->value);
         if (error) return error;
         /* nothing that is not finite is logged, but it takes more than that to end a run */
-        to->row_count += stats_finite(row->value, MEASURES);
+        to->row_count += stats_finite(row->value, columns_count());
     }
     if (finite) {
         t->last[to->steps++ % LAST_STEPS] = ratio;
@@ -183,7 +192,7 @@ static bool report_advance(shared *s, tt_size cell_steps, double work) {
 }
 
 /* Sets up the students of a job whose cells are not finished yet. */
-static bool enrol(shared *s, const job *j, const lesson *l, trainee *all, int *count) {
+static bool enrol(shared *s, const job *j, const teacher *from, trainee *all, int *count) {
     const sweep_config *c = &s->sweep->config;
     *count = 0;
     for (int k = 0; k < c->scale_count; k++) {
@@ -192,26 +201,26 @@ static bool enrol(shared *s, const job *j, const lesson *l, trainee *all, int *c
         trainee *t = &all[(*count)++];
         *t = (trainee){.cell = to, .active = true};
         to->row_count = to->steps = 0;
-        if (!to->rows) to->rows = calloc((size_t)rows_per_cell(c), sizeof *to->rows);
-        if (!to->rows || !student_new(&t->student, l, to->scale, to->gain)) return false;
+        if (!sweep_make_rows(s->sweep, to) || !student_new(&t->student, from, to->scale, to->gain))
+            return false;
     }
     return true;
 }
 
-static void train(shared *s, const job *j, lesson *l, meter *m, trainee *all, int count) {
+static void train(shared *s, const job *j, teacher *from, meter *m, trainee *all, int count) {
     const sweep_config *c = &s->sweep->config;
     const double work = sweep_job_work(c, c->d_k[j->d_k]);
     int active = count;
     for (tt_size step = 0; step < c->steps && active > 0; step++) {
         if (*s->stop) return;
-        if (!lesson_next(l)) {
-            fail(s, tt_tape_error(l->tape));
+        if (!teacher_next(from)) {
+            fail(s, tt_tape_error(from->tape));
             return;
         }
         int trained = active;
         for (int i = 0; i < count; i++) {
             if (!all[i].active) continue;
-            const char *error = train_step(&all[i], l, m, c, step);
+            const char *error = train_step(&all[i], from, m, c, step);
             if (error) {
                 fail(s, error);
                 return;
@@ -226,21 +235,21 @@ static void train(shared *s, const job *j, lesson *l, meter *m, trainee *all, in
 
 static void run_job(shared *s, const job *j) {
     const sweep_config *c = &s->sweep->config;
-    model_config config = c->model;
-    lesson l;
+    training_config config = c->training;
+    teacher from;
     meter m = {NULL, NULL};
     int count = 0;
     trainee *all = calloc((size_t)c->scale_count, sizeof *all);
     config.d_k = c->d_k[j->d_k];
-    bool good = lesson_new(&l, &config, (uint64_t)c->seed[j->seed]);
-    good = good && all && meter_new(&m, &config) && enrol(s, j, &l, all, &count);
+    bool good = teacher_new(&from, &config, (uint64_t)c->seed[j->seed]);
+    good = good && all && meter_new(&m, &config) && enrol(s, j, &from, all, &count);
     if (good)
-        train(s, j, &l, &m, all, count);
+        train(s, j, &from, &m, all, count);
     else
         fail(s, "out of memory");
     for (int i = 0; i < count; i++) student_free(&all[i].student);
     meter_free(&m);
-    lesson_free(&l);
+    teacher_free(&from);
     free(all);
 }
 

@@ -10,20 +10,20 @@
 #include <stdint.h>
 
 #include "training/columns.h"
-#include "tt/scale.h"
+#include "training/verdict.h"
 
 typedef enum gain_kind { GAIN_NUMBER, GAIN_DK_DOWN, GAIN_DK_UP } gain_kind;
 
 typedef struct sweep_config {
     const int64_t *d_k;
     int d_k_count;
-    const tt_scale_rule *const *scale;
+    const scaling *const *scale;
     int scale_count;
     const double *lr;
     int lr_count;
     const int64_t *seed;
     int seed_count;
-    model_config model; /* its d_k is set per cell */
+    training_config training; /* its d_k is set per cell */
     tt_size steps;
     tt_size every;
     gain_kind gain_kind; /* d_k^(-1/4) and d_k^(1/4), or a number */
@@ -32,25 +32,19 @@ typedef struct sweep_config {
     int threads;
 } sweep_config;
 
-typedef enum verdict { TRAINED, SLOW, STALLED, DIVERGED, VERDICTS } verdict;
-extern const char *const VERDICT_NAMES[VERDICTS];
-
-/* trained <= 0.1 (attention removes nine tenths of what not attending leaves), stalled >= 1
- * (attention does no better than not attending at all), else slow; infinite: diverged. */
-verdict verdict_of(double ratio);
-
 typedef struct log_row {
     int64_t step;
-    double value[MEASURES];
+    double *value; /* [columns_count()], in the cell's own block */
 } log_row;
 
 typedef struct cell {
     int64_t d_k, seed;
-    const tt_scale_rule *scale;
+    const scaling *scale;
     double lr;    /* as used: W <- W - lr dW */
     double gain;  /* on the first Wq, Wk */
     double kappa; /* lr s^2 d_k gain^2; nan for rules whose factor is no constant */
     log_row *rows;
+    double *values; /* of all rows */
     tt_size row_count;
     tt_size steps; /* taken; fewer than asked for if it diverged */
     double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
@@ -69,6 +63,12 @@ void sweep_free(sweep *s);
 
 /* The cell of these indices into the config's lists. */
 cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed);
+
+/* How many rows a cell logs at most: step 0, every n-th, and the last. */
+tt_size sweep_rows(const sweep *s);
+
+/* Gives a cell room for its rows, unless it has it; false without memory. */
+bool sweep_make_rows(const sweep *s, cell *c);
 
 /* Called by one thread at a time. */
 typedef struct sweep_observer {

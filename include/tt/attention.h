@@ -27,13 +27,14 @@
 #include "tt/tape.h"
 
 typedef struct tt_attention_options {
-    double scale;              /* the number that multiplies Q K^T, any finite one; or */
-    const tt_scale_rule *rule; /* a rule, where not NULL; used during the call only */
+    double scale;              /* the number that multiplies Q K^T, finite and not 0; or */
+    const tt_scale_rule *rule; /* a rule, where not NULL (the number 0 too); used during the call
+                                  only */
     tt_mask mask;              /* the zero value masks nothing; used during the call only */
 } tt_attention_options;
 
-/* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, a factor
- * that is not finite, a foreign variable, no memory. */
+/* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, no
+ * scale, a factor that is not finite, a foreign variable, no memory. */
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options);
 
 /* What the operation computed on the way, views [B,Tq,Tk] into the tape; data is NULL for a

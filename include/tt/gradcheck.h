@@ -42,9 +42,9 @@
 
 /* Builds what is checked from its inputs and returns the output. Called very often: the same inputs
  * must give the same output. */
-typedef tt_var tt_check_build(tt_tape *tape, const tt_var *input, void *context);
+typedef tt_var tt_gradcheck_build(tt_tape *tape, const tt_var *input, void *context);
 
-typedef struct tt_check_options {
+typedef struct tt_gradcheck_options {
     double k;     /* 0: 4 */
     double rtol;  /* 0: 1e-6 */
     double floor; /* what counts as zero; 0: 1e-9 of the input's largest gradient */
@@ -54,42 +54,43 @@ typedef struct tt_check_options {
     int directions;           /* random ones, checked like coordinates where an input is sampled;
                                  0: 4 */
     uint64_t seed;
-} tt_check_options;
+} tt_gradcheck_options;
 
-typedef enum tt_check_verdict {
-    TT_CHECK_PASS,
-    TT_CHECK_FAIL,
-    TT_CHECK_INCONCLUSIVE
-} tt_check_verdict;
+typedef enum tt_gradcheck_verdict {
+    TT_GRADCHECK_PASS,
+    TT_GRADCHECK_FAIL,
+    TT_GRADCHECK_INCONCLUSIVE
+} tt_gradcheck_verdict;
 
 /* One derivative. */
-typedef struct tt_check_point {
+typedef struct tt_gradcheck_point {
     tt_size index; /* of the coordinate in the input; -1: a direction */
     double analytic, numeric;
     double error_bar; /* 0 where no step moved one bit of the output */
     double unseen;
-    tt_check_verdict verdict;
-} tt_check_point;
+    tt_gradcheck_verdict verdict;
+} tt_gradcheck_point;
 
-typedef struct tt_check_result {
+typedef struct tt_gradcheck_result {
     tt_size checked, passed, failed, inconclusive;
-    double largest;       /* of the input's analytic gradients, absolute */
-    double floor;         /* as used */
-    tt_check_point worst; /* the one with the largest distance in units of what
+    double largest;           /* of the input's analytic gradients, absolute */
+    double floor;             /* as used */
+    tt_gradcheck_point worst; /* the one with the largest distance in units of what
                              would fail */
-    double worst_pass;    /* largest |a - n| / largest among those that passed */
-    double taylor_slope;  /* near 2: right; near 1: wrong; NaN: the remainder is rounding only, the
-                             loss is linear along the direction */
-} tt_check_result;
+    double worst_pass;        /* largest |a - n| / largest among those that passed */
+    double taylor_slope; /* near 2: right; near 1: wrong; NaN: the remainder is rounding only, the
+                            loss is linear along the direction */
+} tt_gradcheck_result;
 
 /* Checks the gradient with respect to each of inputs[0..count-1] (count <= TT_MAX_INPUTS), which
  * are changed during the call and restored. results[0..count-1] is filled. Returns NULL, or a line
  * that says what failed (an error of the tape), in a buffer of the calling thread's. */
-const char *tt_gradcheck(tt_check_build *build, void *context, const tt_tensor *inputs, int count,
-                         const tt_check_options *options, tt_check_result *results);
+const char *tt_gradcheck(tt_gradcheck_build *build, void *context, const tt_tensor *inputs,
+                         int count, const tt_gradcheck_options *options,
+                         tt_gradcheck_result *results);
 
 /* The rule above. */
-tt_check_verdict tt_check_judge(double analytic, double numeric, double error_bar, double unseen,
-                                double floor, double k, double rtol);
+tt_gradcheck_verdict tt_gradcheck_judge(double analytic, double numeric, double error_bar,
+                                        double unseen, double floor, double k, double rtol);
 
 #endif

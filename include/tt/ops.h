@@ -19,7 +19,7 @@ tt_var tt_matmul_nt(tt_tape *tape, tt_var a, tt_var b);
 tt_var tt_add(tt_tape *tape, tt_var a, tt_var b);
 
 /* C = s A        s finite.     dA = s dC */
-tt_var tt_scale(tt_tape *tape, tt_var a, double s);
+tt_var tt_mul_scalar(tt_tape *tape, tt_var a, double s);
 
 /* W = softmax of each row of Z; dZ = W (dW - sum_j W_j dW_j), computed without cancellation in
  * saturated rows (the largest weight's dW is subtracted first). */

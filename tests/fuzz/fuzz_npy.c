@@ -1,17 +1,17 @@
-/*
- * fuzz_npy.c: libFuzzer harness for the .npy and CSV readers. Beyond "no crash" it demands what the
+/* fuzz_npy.c: libFuzzer harness for the .npy and CSV readers. Beyond "no crash" it demands what the
  * callers rely on: an array that is whole and finite, or a one-line message and nothing to free.
  *
  * Built and run by `make fuzz`.
  */
 #include "heads/array_file.h"
+#include "heads/npy.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef bool parser(const unsigned char *, size_t, unsigned, struct array_file *, char *, size_t);
+typedef bool parser(const unsigned char *, size_t, unsigned, array *, char *, size_t);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -20,27 +20,27 @@ static void demand(bool condition) {
 }
 
 static void check(parser *parse, const uint8_t *bytes, size_t length, unsigned accept) {
-    struct array_file array;
+    array a;
     char error[ARRAY_ERROR_SIZE] = "";
-    if (parse(bytes, length, accept, &array, error, sizeof error)) {
+    if (parse(bytes, length, accept, &a, error, sizeof error)) {
         ptrdiff_t count = 1;
-        demand(array.ndim >= 1 && array.ndim <= ARRAY_MAX_DIMS);
-        for (int i = 0; i < array.ndim; i++) count *= array.dim[i];
+        demand(a.ndim >= 1 && a.ndim <= ARRAY_MAX_DIMS);
+        for (int i = 0; i < a.ndim; i++) count *= a.dim[i];
         demand(count >= 1 && (size_t)count <= length);
         for (ptrdiff_t i = 0; i < count; i++)
-            demand(isfinite(array.data[i]) || (accept & ARRAY_ALLOW_NONFINITE));
+            demand(isfinite(a.data[i]) || (accept & ARRAY_ALLOW_NONFINITE));
     } else {
-        demand(array.data == NULL && error[0] != '\0' && strlen(error) < sizeof error - 1);
+        demand(a.data == NULL && error[0] != '\0' && strlen(error) < sizeof error - 1);
         for (const char *c = error; *c; c++) demand(*c >= ' ' && *c <= '~');
     }
-    array_file_free(&array);
+    array_free(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const unsigned everything = ARRAY_ALLOW_NONFINITE | ARRAY_ALLOW_INTEGERS;
-    check(tensor_file_parse, bytes, length, ARRAY_FINITE_FLOATS);
-    check(tensor_file_parse, bytes, length, everything);
+    check(array_file_parse, bytes, length, ARRAY_FINITE_FLOATS);
+    check(array_file_parse, bytes, length, everything);
     check(npy_parse, bytes, length, ARRAY_FINITE_FLOATS);
-    check(csv_parse, bytes, length, everything);
+    check(array_csv_parse, bytes, length, everything);
     return 0;
 }

@@ -1,0 +1,39 @@
+/* scaling.h: the scaling rules by name, the one list of them. A new rule is a row of the table in
+ * scaling.c (and its test); what help and errors say of it comes from there.
+ */
+#ifndef COMMON_SCALING_H
+#define COMMON_SCALING_H
+
+#include "tt/scale.h"
+
+typedef struct scaling {
+    const char *name;
+    const char *formula; /* of the logits */
+    const char *source;
+    tt_scale_rule rule;
+    /* How far a gradient step of size 1 moves the logits of random q.k: f^2 d_k. NULL where the
+     * factor is the rule's number, and for rules whose factor is no constant or that have norms. */
+    double (*logit_step)(tt_size d_k);
+    /* What the rule multiplies the first query projection by, where the scale sits in the
+     * initialisation; NULL: 1. */
+    double (*query_gain)(tt_size d_k);
+} scaling;
+
+/* The i-th rule, or NULL from their count up. The table is constant. */
+const scaling *scaling_at(int i);
+
+/* Its name, or NULL: a word_list. */
+const char *scaling_name(int i);
+
+/* The rule of that name, or NULL. */
+const scaling *scaling_find(const char *name);
+
+/* The rule "multiply by this number". `name` is borrowed. */
+scaling scaling_number(const char *name, double number);
+
+/* f^2 d_k; nan for rules without a constant factor. */
+double scaling_logit_step(const scaling *s, tt_size d_k);
+
+double scaling_query_gain(const scaling *s, tt_size d_k);
+
+#endif

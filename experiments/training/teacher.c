@@ -1,0 +1,53 @@
+#include "training/teacher.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tt/attention.h"
+#include "tt/ops.h"
+
+static void draw_weights(tt_rng *rng, tt_tensor w, tt_size d_model) {
+    tt_size count = tt_tensor_count(w);
+    tt_rng_normal(rng, w.data, count);
+    for (tt_size i = 0; i < count; i++) w.data[i] /= sqrt((double)d_model);
+}
+
+bool teacher_new(teacher *t, const training_config *config, uint64_t seed) {
+    const training_config c = *config;
+    tt_tensor *const drawn[] = {&t->wq, &t->wk, &t->wv, &t->first_wq, &t->first_wk, &t->first_wv};
+    const tt_size width[] = {c.d_k, c.d_k, c.d_v, c.d_k, c.d_k, c.d_v};
+    const int count = c.train_values ? 6 : 5;
+    memset(t, 0, sizeof *t);
+    t->config = c;
+    t->x = tt_tensor_new(c.batch, c.tokens, c.d_model);
+    t->tape = tt_tape_new();
+    bool good = t->x.data && t->tape;
+    for (int i = 0; i < count; i++) {
+        *drawn[i] = tt_tensor_new(1, c.d_model, width[i]);
+        good = good && drawn[i]->data;
+    }
+    tt_rng_seed(&t->rng, seed);
+    for (int i = 0; good && i < count; i++) draw_weights(&t->rng, *drawn[i], c.d_model);
+    if (!good) teacher_free(t);
+    return good;
+}
+
+void teacher_free(teacher *t) {
+    tt_tensor *all[] = {&t->wq, &t->wk, &t->wv, &t->first_wq, &t->first_wk, &t->first_wv, &t->x};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) tt_tensor_free(all[i]);
+    tt_tape_free(t->tape);
+    t->tape = NULL;
+}
+
+bool teacher_next(teacher *t) {
+    if (t->steps++ > 0 && t->config.fixed_batch) return true;
+    tt_rng_normal(&t->rng, t->x.data, tt_tensor_count(t->x));
+    tt_tape_reset(t->tape);
+    tt_var x = tt_const(t->tape, t->x);
+    tt_var q = tt_matmul(t->tape, x, tt_const(t->tape, t->wq));
+    tt_var k = tt_matmul(t->tape, x, tt_const(t->tape, t->wk));
+    t->values = tt_matmul(t->tape, x, tt_const(t->tape, t->wv));
+    tt_attention_options options = {.scale = 1 / sqrt((double)t->config.d_k)};
+    t->target = tt_attention(t->tape, q, k, t->values, options);
+    return !tt_tape_error(t->tape);
+}
