@@ -38,8 +38,8 @@ static double number_in(const table *t, int layer, int batch, int head, const ch
     return NAN;
 }
 
-static void assert_same_csv(const char *arguments, const char *expected) {
-    char *got = inspect_csv(arguments);
+static void assert_same_csv(const char *command, const char *expected) {
+    char *got = inspect_csv(command);
     ck_assert_str_eq(got, expected);
     free(got);
 }
@@ -70,6 +70,8 @@ START_TEST(the_equivalent_width_is_the_square_of_the_spread) {
     ck_assert_double_eq_tol(number_in(&t, 0, 0, 5, "sqrt", "d_k_equivalent"), spread * spread,
                             1e-12 * spread * spread);
     ck_assert_double_eq_tol(none, spread * sqrt(8), 1e-12 * none);
+    ck_assert(number_in(&t, 0, 0, 5, "sqrt", "used") == 1);
+    ck_assert(number_in(&t, 0, 0, 5, "none", "used") == 0);
     table_free(&t);
 }
 END_TEST
