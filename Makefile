@@ -32,6 +32,14 @@ $(BUILD)/sqrtdk: $(BUILD)/experiments/main.o $(PROGRAM_OBJECTS) $(LIBRARY)
 
 $(BUILD)/experiments/%.o: EXTRA = -Iexperiments
 
+# The commit goes into every .meta file; the stamp changes only when it does.
+COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+$(BUILD)/experiments/common/settings.o: EXTRA += -DSQRTDK_COMMIT='"$(COMMIT)"'
+$(BUILD)/experiments/common/settings.o: $(BUILD)/commit
+$(BUILD)/commit: always
+	@mkdir -p $(@D) && { echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@; }
+always:
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(EXTRA) -c -o $@ $<
@@ -204,4 +212,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all example test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

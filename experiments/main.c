@@ -8,6 +8,7 @@
 
 #include "common/message.h"
 #include "common/options.h"
+#include "common/output.h"
 #include "common/version.h"
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
@@ -75,6 +76,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     fill_closed_descriptors();
+    output_catch_signals();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of writing, with its reason */
     int code = run(argc, argv);
     if (code == EXIT_OK && (fflush(stdout) != 0 || ferror(stdout)))

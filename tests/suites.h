@@ -29,6 +29,7 @@
     X(training, LONG)                                                                              \
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \
+    X(results, LONG)                                                                               \
     X(program, LONG)
 
 #define DECLARE(name, length) Suite *name##_suite(void);

@@ -177,7 +177,7 @@ const captured *run_well(const char *format, ...) {
 
 void run_quietly(const char *environment, const char *command, const char *name) {
     const captured *c =
-        run_program(environment, "%s --quiet --output " SCRATCH "%s.csv", command, name);
+        run_program(environment, "%s --quiet --force --output " SCRATCH "%s.csv", command, name);
     ck_assert_msg(c->code == 0, "%s: exit %d: %s", command, c->code, c->err);
     ck_assert_str_eq(c->out, "");
     ck_assert_str_eq(c->err, "");

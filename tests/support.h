@@ -74,7 +74,8 @@ const captured *run_program(const char *environment, const char *format, ...)
 /* The same without a setting; fails the test unless the exit code is 0. */
 const captured *run_well(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same with --quiet and --output SCRATCH "name.csv"; fails the test if it writes elsewhere. */
+/* The same with --quiet, --force and --output SCRATCH "name.csv"; fails the test if it writes
+ * elsewhere. */
 void run_quietly(const char *environment, const char *command, const char *name);
 
 /* Fails unless the program ends with this code, writes nothing and says one line that holds the

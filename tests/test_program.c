@@ -177,11 +177,38 @@ START_TEST(a_damaged_cell_is_not_resumed) {
 END_TEST
 
 START_TEST(a_new_run_keeps_what_an_interrupted_one_left) {
-    (void)interrupt_long_run("anew", SIGINT);
-    int cells = complete_cells(SCRATCH "anew.csv.partial");
-    const captured *c = run_well(SMALL "--output " SCRATCH "anew.csv");
-    assert_one_line(c->err, "anew.csv.partial.old");
-    ck_assert_int_eq(complete_cells(SCRATCH "anew.csv.partial.old"), cells);
+    (void)shell("rm -f " SCRATCH "anew*");
+    for (int n = 1; n <= 2; n++) {
+        char kept[64], path[128];
+        (void)interrupt_long_run("anew", SIGINT);
+        int cells = complete_cells(SCRATCH "anew.csv.partial");
+        const captured *c = run_well(SMALL "--output " SCRATCH "anew.csv");
+        (void)snprintf(kept, sizeof kept, "anew.%d.csv.partial", n);
+        (void)snprintf(path, sizeof path, SCRATCH "%s", kept);
+        assert_one_line(c->err, kept);
+        ck_assert_int_eq(complete_cells(path), cells);
+    }
+}
+END_TEST
+
+START_TEST(an_interruption_without_a_complete_run_is_nothing_to_keep) {
+    (void)shell("rm -f " SCRATCH "early*");
+    run_quietly("", SMALL, "early"); /* a file of the right beginning, without runs */
+    write_text(SCRATCH "early.csv.partial", "# sqrtdk stall, unfinished\n");
+    const captured *c = run_well(SMALL "--output " SCRATCH "early.csv");
+    ck_assert_str_eq(c->err, "");
+    ck_assert(access(SCRATCH "early.1.csv.partial", F_OK) != 0);
+}
+END_TEST
+
+START_TEST(resume_refuses_another_results_version) {
+    (void)interrupt_long_run("version", SIGINT);
+    ck_assert_int_eq(shell("sed 's/^# results_version = .*/# results_version = 0/' " SCRATCH
+                           "version.csv.partial >" SCRATCH "version.txt && mv " SCRATCH
+                           "version.txt " SCRATCH "version.csv.partial"),
+                     0);
+    assert_refused(1, "is of another results version",
+                   LONG_RUN "--resume --output " SCRATCH "version.csv");
 }
 END_TEST
 
@@ -318,9 +345,10 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         {"stall --steps 0", "--steps '0': expected a whole number from 1"},
         {"stall --tokens 1", "--tokens '1': expected a whole number from 2"},
         {"stall --threads 0", "--threads '0': expected a whole number from 1"},
-        {"stall --scale half", "--scale 'half': expected, separated by commas, none, sqrt, linear"},
+        {"stall --scale no-such-rule",
+         "--scale 'no-such-rule': expected, separated by commas, all, none, sqrt, linear"},
         {"stall --scale sqrt,sqrt", "--scale: sqrt stands there twice"},
-        {"stall --scale nan", "--scale 'nan': expected, separated by commas, none"},
+        {"stall --scale nan", "--scale 'nan': expected, separated by commas, all, none"},
         {"stall --scale cosine --lr-unit logit", "--lr-unit logit with --scale cosine"},
         {"stall --init random", "--init 'random': expected standard or teacher"},
         {"stall --lr-unit volt", "--lr-unit 'volt': expected weight or logit"},
@@ -377,6 +405,8 @@ Suite *program_suite(void) {
                             resume_refuses_a_partial_file_of_other_settings,
                             a_damaged_cell_is_not_resumed,
                             a_new_run_keeps_what_an_interrupted_one_left,
+                            an_interruption_without_a_complete_run_is_nothing_to_keep,
+                            resume_refuses_another_results_version,
                             a_second_run_to_the_same_output_is_refused,
                             a_symbolic_link_stays_and_its_target_is_written,
                             closed_standard_streams_do_not_reach_a_result,

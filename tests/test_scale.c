@@ -176,7 +176,7 @@ START_TEST(the_step_in_logits_is_the_square_of_a_constant_factor_times_d_k) {
 END_TEST
 
 START_TEST(an_unknown_name_is_no_rule) {
-    ck_assert(scaling_find("half") == NULL);
+    ck_assert(scaling_find("no-such-rule") == NULL);
     ck_assert(scaling_find("") == NULL);
 }
 END_TEST

@@ -207,6 +207,9 @@ START_TEST(every_wrong_call_is_named) {
                        (tt_attention_options){.scale = 0.0 / 0.0});
     ck_assert_ptr_nonnull(strstr(tt_tape_error(tape), "is not finite"));
     tt_tape_reset(tape);
+    (void)tt_attention(tape, CONST(1, 2, 3), CONST(1, 4, 3), CONST(1, 4, 2),
+                       (tt_attention_options){0});
+    assert_error(tape, "attention: no scale given (a factor of 0 takes a rule)");
     tt_backward(tape, CONST(1, 2, 3));
     assert_error(tape, "backward: value [1,2,3] and cotangent [1,1,1] differ");
     (void)tt_const(tape, tt_tensor_view(NULL, 1, 1, 1));

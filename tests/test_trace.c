@@ -265,7 +265,7 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--digits 0", "--digits '0': expected a whole number from 1 to 17"},
         {"--digits 18", "--digits '18': expected a whole number from 1 to 17"},
         {"--format html", "--format 'html': expected text or markdown"},
-        {"--scale half", "--scale 'half': expected"},
+        {"--scale no-such-rule", "--scale 'no-such-rule': expected"},
         {"--scale sqrt,none", "--scale 'sqrt,none': expected one rule or number"},
         {"--mask causal", "--mask 'causal': expected none, causal-top-left or causal-bottom-right"},
         {"--causal --mask none", "--causal and --mask none: expected one of them"},

@@ -73,12 +73,17 @@ static void follow(follower *f, int64_t step, double lr) {
     ck_assert(meter_read(&f->meter, &f->student, &f->teacher, f->value) == NULL);
 }
 
+/* Every column of the reference but the run's key and settings. */
 static void compare_row(const follower *f, const table *t, int row) {
-    for (int m = 0; m < columns_count(); m++) {
-        double expected = table_number(t, row, column_name(m));
-        ck_assert_msg(fabs(f->value[m] - expected) <= tolerance_of(column_name(m), expected),
+    for (int c = 0; c < t->columns; c++) {
+        const char *name = t->cell[c];
+        const int column = column_find(name);
+        if (strstr(",seed,d_k,scale,lr,step,init,init_gain,kappa,", name) && column < 0) continue;
+        ck_assert_msg(column >= 0, "no column %s", name);
+        const double expected = table_number(t, row, name);
+        ck_assert_msg(fabs(f->value[column] - expected) <= tolerance_of(name, expected),
                       "%s, step %s, %s: %.17g, PyTorch %.17g", f->key, table_text(t, row, "step"),
-                      column_name(m), f->value[m], expected);
+                      name, f->value[column], expected);
     }
 }
 
@@ -204,9 +209,12 @@ START_TEST(the_memory_estimate_is_an_upper_bound_and_no_wild_one) {
         ck_assert(teacher_new(&l, &config, 3) && student_new(&s, &l, scaling_find("none"), 1));
         ck_assert(meter_new(&m, &config) && teacher_next(&l));
         ck_assert(student_learn(&s, &l) == NULL && meter_read(&m, &s, &l, row) == NULL);
+        tt_size numbers = 4 * tt_tensor_count(l.wq) + tt_tensor_count(l.wv) + tt_tensor_count(l.x);
+        for (int p = 0; p < s.count; p++) /* value, gradient, first value */
+            numbers += 3 * tt_tensor_count(s.parameter[p].value);
         double used =
-            (double)(tt_tape_bytes(l.tape) + tt_tape_bytes(s.tape) + tt_tape_bytes(m.tape)) +
-            8.0 * (double)(4 * 32 * config.d_k + 6 * 32 * config.d_k + 32 * 16 * 32);
+            8.0 * (double)numbers +
+            (double)(tt_tape_bytes(l.tape) + tt_tape_bytes(s.tape) + tt_tape_bytes(m.tape));
         double estimate = training_bytes(&config, 1);
         ck_assert_msg(used <= estimate, "d_k %td: %g used, %g estimated", D_K[i], used, estimate);
         ck_assert_msg(estimate < 3 * used + (4 << 20), "d_k %td: %g used, %g estimated", D_K[i],

@@ -1,8 +1,17 @@
 #include "common/results.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "common/keep.h"
 #include "common/message.h"
+#include "common/settings.h"
+
+enum { LINE_BYTES = 4096, BESIDE_MOST = 32 };
+
+static const char BESIDE[] = "beside =";
 
 bool results_option(const options *o, const char **path) {
     *path = options_text(o, "output");
@@ -10,41 +19,162 @@ bool results_option(const options *o, const char **path) {
            complain("--output '': expected a file name, or - for standard output");
 }
 
-static bool open_one(results *r, int f) {
-    if (f == 0) return output_open(&r->file[0], r->path);
-    if (r->direct || !r->endings[f]) return true;
-    char *path = output_beside(r->path, r->endings[f]);
+/* FILE's own ending: what output_beside takes off. */
+static const char *own_ending(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0 ? ".csv" : "";
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static bool open_beside(results *r, int f, const char *ending) {
+    char *path = output_beside(r->path, ending);
     bool good = path ? output_open(&r->file[f], path) : complain("out of memory");
     free(path);
     return good;
 }
 
-bool results_open(results *r, const char *path, const char *const *endings, int count) {
-    *r = (results){
-        .path = path, .endings = endings, .count = count, .direct = output_is_direct(path)};
-    bool good = true;
-    for (int f = 0; good && f < count; f++) good = open_one(r, f);
+bool results_open(results *r, const options *o, const char *const *endings, int count) {
+    const char *path = options_text(o, "output");
+    *r = (results){.options = o,
+                   .path = path,
+                   .endings = endings,
+                   .count = count,
+                   .direct = output_is_direct(path)};
+    bool good = output_open(&r->file[0], path);
+    for (int f = 1; good && !r->direct && f < count; f++)
+        good = !endings[f] || open_beside(r, f, endings[f]);
+    if (good && !r->direct) good = open_beside(r, count, ".meta");
     if (!good) results_discard(r);
     return good;
 }
 
-bool results_may_open(const char *path, const char *const *endings, int count) {
+bool results_may_open(const options *o, const char *const *endings, int count) {
     results r;
-    bool good = results_open(&r, path, endings, count);
+    if (output_is_direct(options_text(o, "output"))) return true;
+    bool good = results_open(&r, o, endings, count);
     results_discard(&r);
     return good;
 }
 
+/* ---- What stands there already --------------------------------------------------------------- */
+
+/* The earlier set: its endings beside the stem, FILE's own first. */
+typedef struct earlier {
+    bool exists, same;     /* settings */
+    char line[LINE_BYTES]; /* of its .meta, which the endings point into */
+    const char *ending[BESIDE_MOST];
+    int count;
+} earlier;
+
+static void add_ending(earlier *e, const char *ending) {
+    for (int i = 0; i < e->count; i++)
+        if (strcmp(e->ending[i], ending) == 0) return;
+    if (e->count < BESIDE_MOST) e->ending[e->count++] = ending;
+}
+
+/* Compares settings with the file's first paragraph, and finds the line that lists its set. */
+static void read_meta(earlier *e, FILE *from, const char *settings) {
+    bool first = true;
+    e->same = true;
+    while (fgets(e->line, sizeof e->line, from)) {
+        const size_t length = strlen(e->line);
+        if (strncmp(e->line, BESIDE, strlen(BESIDE)) == 0) return;
+        if (first && e->line[0] == '\n') {
+            first = false;
+            e->same = e->same && *settings == '\0';
+        } else if (first) {
+            e->same = e->same && strncmp(e->line, settings, length) == 0;
+            if (e->same) settings += length;
+        }
+    }
+    e->line[0] = '\0';
+    if (first) e->same = false; /* not such a file */
+}
+
+static void look(earlier *e, const results *r, const char *settings) {
+    char *path = output_beside(r->path, ".meta");
+    FILE *from = path ? fopen(path, "r") : NULL;
+    *e = (earlier){.exists = from || access(r->path, F_OK) == 0};
+    add_ending(e, own_ending(r->path));
+    add_ending(e, ".meta");
+    for (int f = 1; f < r->count; f++)
+        if (r->endings[f]) add_ending(e, r->endings[f]);
+    if (from) {
+        read_meta(e, from, settings);
+        for (char *at = strtok(e->line, " \n"); at; at = strtok(NULL, " \n"))
+            if (at[0] == '_') add_ending(e, at);
+        (void)fclose(from);
+    }
+    free(path);
+}
+
+/* Files of a replaced set that the new one does not have. */
+static void remove_stale(const results *r, const earlier *e) {
+    for (int i = 0; i < e->count; i++) {
+        bool kept = e->ending[i][0] != '_';
+        for (int f = 1; f < r->count; f++)
+            kept = kept || (r->endings[f] && strcmp(r->endings[f], e->ending[i]) == 0);
+        char *path = kept ? NULL : output_beside(r->path, e->ending[i]);
+        if (path) (void)unlink(path);
+        free(path);
+    }
+}
+
+/* ---- Putting in place ------------------------------------------------------------------------ */
+
+static void write_meta(const results *r, const char *settings) {
+    FILE *to = r->file[r->count].stream;
+    (void)fprintf(to, "%s\n", settings);
+    settings_record(to);
+    (void)fputs(BESIDE, to);
+    for (int f = 1; f < r->count; f++)
+        if (r->endings[f]) (void)fprintf(to, " %s", r->endings[f]);
+    (void)fputs(" .meta\n", to);
+}
+
+static bool close_all(results *r) {
+    for (int f = 0; f <= r->count; f++)
+        if (r->file[f].stream && !output_close(&r->file[f])) return false;
+    return true;
+}
+
+static bool may_replace_all(const results *r) {
+    for (int f = 0; f <= r->count; f++)
+        if (!output_may_replace(&r->file[f])) return false;
+    return true;
+}
+
+static bool make_way(const results *r, const earlier *e) {
+    char *kept;
+    if (!e->exists || e->same || options_flag(r->options, "force")) return true;
+    if (!keep_aside(r->path, e->ending, e->count, &kept)) return false;
+    if (kept) (void)complain("%s was of other settings; it is kept as %s", r->path, kept);
+    free(kept);
+    return true;
+}
+
 bool results_commit(results *r) {
-    bool good = true, open[RESULTS_MOST] = {false};
-    for (int f = 0; f < r->count; f++) open[f] = r->file[f].stream != NULL;
-    for (int f = 0; good && f < r->count; f++) good = !open[f] || output_close(&r->file[f]);
-    for (int f = 0; good && f < r->count; f++) good = !open[f] || output_commit(&r->file[f]);
-    return good;
+    if (r->direct) return output_close(&r->file[0]);
+    earlier before;
+    char *settings = settings_describe(r->options);
+    if (!settings) return complain("out of memory");
+    look(&before, r, settings);
+    write_meta(r, settings);
+    free(settings);
+    if (!close_all(r) || !may_replace_all(r) || !make_way(r, &before) ||
+        !output_commit_all(r->file, r->count + 1))
+        return false;
+    remove_stale(r, &before);
+    return true;
 }
 
 void results_discard(results *r) {
-    for (int f = 0; f < r->count; f++) output_discard(&r->file[f]);
+    for (int f = 0; f <= r->count; f++) output_discard(&r->file[f]);
+}
+
+FILE *results_people(const results *r) {
+    return r->direct ? stderr : stdout;
 }
 
 void results_say(const results *r, FILE *to) {
@@ -52,9 +182,10 @@ void results_say(const results *r, FILE *to) {
     char *stem = output_beside(r->path, "");
     const char *before = ", and beside it ", *part = stem ? stem : "";
     (void)fprintf(to, "\nWritten: %s", r->path);
-    for (int f = 1; f < r->count; f++) {
-        if (!r->endings[f]) continue;
-        (void)fprintf(to, "%s%s%s", before, part, r->endings[f]);
+    for (int f = 1; f <= r->count; f++) {
+        const char *ending = f == r->count ? ".meta" : r->endings[f];
+        if (!ending) continue;
+        (void)fprintf(to, "%s%s%s", before, part, ending);
         before = ", ";
         part = "";
     }

@@ -1,6 +1,5 @@
 #include "common/settings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +7,9 @@
 #include "common/version.h"
 
 static bool is_setting(const char *name) {
-    static const char *const NOT_SETTINGS[] = {"threads", "output", "resume", "quiet"};
-    for (size_t i = 0; i < sizeof NOT_SETTINGS / sizeof *NOT_SETTINGS; i++)
-        if (strcmp(name, NOT_SETTINGS[i]) == 0) return false;
+    static const char *const OTHERS[] = {"threads", "output", "force", "resume", "quiet"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+        if (strcmp(name, OTHERS[i]) == 0) return false;
     return true;
 }
 
@@ -20,17 +19,22 @@ char *settings_describe(const options *o) {
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     if (!to) return NULL;
-    (void)fprintf(to, "program = sqrtdk %s\nversion = %s\n", command->name, SQRTDK_VERSION);
+    (void)fprintf(to, "program = sqrtdk %s\n", command->name);
     for (int i = 0; i < command->count; i++) {
         const option_spec *s = &command->options[i];
         const char *value = o->text[i];
         if (is_setting(s->name))
             (void)fprintf(to, "%s = %s\n", s->name, !s->value && !value[0] ? "no" : value);
     }
-    machine_describe(to);
     if (fclose(to) == 0) return text;
     free(text);
     return NULL;
+}
+
+void settings_record(FILE *to) {
+    (void)fprintf(to, "results_version = %d\nversion = %s\ncommit = %s\n", (int)RESULTS_VERSION,
+                  SQRTDK_VERSION, SQRTDK_COMMIT);
+    machine_describe(to);
 }
 
 bool settings_threads(const options *o, int *threads) {

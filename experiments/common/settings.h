@@ -1,16 +1,21 @@
-/* settings.h: what every experiment does with its options beside reading them: it writes down all
- * that a result depends on, and decides how many threads to use.
+/* settings.h: what a result depends on, and what is recorded of how it came about. A .meta file
+ * holds both, with an empty line between: the settings first, which decide whether two results are
+ * the same run, then the record, which is not compared.
  */
 #ifndef COMMON_SETTINGS_H
 #define COMMON_SETTINGS_H
 
-#include <stdbool.h>
-
 #include "common/options.h"
 
-/* Program, version, every option that a result depends on (all but threads, output, resume and
- * quiet) and the machine, as "key = value" lines. The caller frees; NULL without memory. */
+/* Raised whenever bits of results change: what was begun under another number is not continued. */
+enum { RESULTS_VERSION = 1 };
+
+/* The subcommand and every option that a result depends on (all but threads, output, force, resume
+ * and quiet), as "key = value" lines. The caller frees; NULL without memory. */
 char *settings_describe(const options *o);
+
+/* Results version, program version, commit, and the machine, likewise. */
+void settings_record(FILE *to);
 
 /* The value of --threads, or where it is not given the number of processors. On bad input prints
  * one line and returns false. */

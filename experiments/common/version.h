@@ -4,4 +4,9 @@
 
 #define SQRTDK_VERSION "0.1.0"
 
+/* The commit it was built from; the Makefile asks git. */
+#ifndef SQRTDK_COMMIT
+#define SQRTDK_COMMIT "unknown"
+#endif
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "common/csv.h"
 #include "common/message.h"
+#include "common/output.h"
 #include "heads/array_file.h"
 #include "heads/head_gradients.h"
 
@@ -74,6 +75,7 @@ static bool compare_file(comparer *to, const char *path, int which, const array 
                          tt_tensor ours) {
     array theirs;
     char error[ARRAY_ERROR_SIZE], a[SHAPE_BYTES], b[SHAPE_BYTES];
+    output_protect(path);
     if (!array_file_read(path, ARRAY_FINITE_FLOATS, &theirs, error, sizeof error))
         return complain("%s", error);
     bool fits = same_shape(&theirs, shape);

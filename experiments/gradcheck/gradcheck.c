@@ -12,7 +12,6 @@
 #include "common/message.h"
 #include "common/results.h"
 #include "common/scale_option.h"
-#include "common/settings.h"
 #include "gradcheck/cases.h"
 #include "gradcheck/foreign.h"
 #include "gradcheck/steps.h"
@@ -54,7 +53,7 @@ static const option_spec OPTIONS[] = {
     {"dv", "FILE", "", "dV; --scale is then one rule (default: sqrt), --mask as in inspect"},
     {"key-lengths", "FILE", "", "with --q: one length for each batch entry"},
     {"allowed", "FILE", "", "with --q: 1 may attend, 0 may not"},
-    {"output", "FILE", "results/gradcheck.csv", "CSV of all results; - for standard output"},
+    RESULTS_OPTIONS("results/gradcheck.csv", "CSV of all results"),
     {"quiet", NULL, "", "print failures and the last line only"},
 };
 
@@ -278,16 +277,11 @@ static bool run_fault(const request *q, totals *t) {
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-enum { RESULTS, STEPS, META, FILES };
-static const char *const ENDINGS[FILES] = {"", "_steps.csv", ".meta"};
+enum { RESULTS, STEPS, FILES };
+static const char *const ENDINGS[FILES] = {"", "_steps.csv"};
 
-static bool write_beside(const request *q, results *to) {
-    if (to->direct) return true;
-    char *settings = settings_describe(q->text);
-    if (settings) (void)fputs(settings, to->file[META].stream);
-    const char *error =
-        settings ? gradcheck_steps_csv(to->file[STEPS].stream, q->check.seed) : "out of memory";
-    free(settings);
+static bool write_steps(const request *q, FILE *to) {
+    const char *error = to ? gradcheck_steps_csv(to, q->check.seed) : NULL;
     return !error || complain("%s", error);
 }
 
@@ -311,7 +305,7 @@ static int run_differences(const request *q, results *to, FILE *table) {
         (void)fprintf(t.table, "%-10s %-44s %6s %5s %5s  %8s %8s  %s\n", "op", "case", "pass",
                       "fail", "inc.", "off by", "floor", "Taylor slopes");
     bool good = q->fault >= 0 ? run_fault(q, &t) : run_all(q, &t);
-    good = good && write_beside(q, to) && results_commit(to);
+    good = good && write_steps(q, to->file[STEPS].stream) && results_commit(to);
     return good ? say_totals(q, &t) : EXIT_FAILED;
 }
 
@@ -328,8 +322,8 @@ static int run_gradcheck(const options *o) {
     results to;
     q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
-    if (!results_open(&to, q.output, ENDINGS, q.from_files ? 1 : FILES)) return EXIT_FAILED;
-    FILE *table = to.direct ? stderr : stdout;
+    if (!results_open(&to, o, ENDINGS, q.from_files ? 1 : FILES)) return EXIT_FAILED;
+    FILE *table = results_people(&to);
     int code = q.from_files ? run_foreign(&q, &to, table) : run_differences(&q, &to, table);
     results_discard(&to);
     return code;

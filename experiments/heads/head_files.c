@@ -7,6 +7,7 @@
 
 #include "common/machine.h"
 #include "common/message.h"
+#include "common/output.h"
 #include "heads/array_file.h"
 
 /* ---- The mask options ------------------------------------------------------------------------ */
@@ -105,6 +106,7 @@ static bool fits_memory(const head_files *f) {
 
 static bool read_array(const char *path, unsigned accept, array *out) {
     char error[ARRAY_ERROR_SIZE];
+    output_protect(path);
     if (!path[0] || array_file_read(path, accept, out, error, sizeof error)) return true;
     return complain("%s", error);
 }

@@ -11,7 +11,6 @@
 #include "common/message.h"
 #include "common/results.h"
 #include "common/scale_option.h"
-#include "common/settings.h"
 #include "heads/head_files.h"
 #include "inspect/layer.h"
 #include "inspect/report.h"
@@ -26,7 +25,7 @@ static const option_spec OPTIONS[] = {
     {"do", "FILE", "", "gradient of the output for --save-gradients (default: random)"},
     MASK_OPTIONS,
     {"scale", "RULE", "sqrt", "the model's scaling rule, or a number; see below"},
-    {"output", "FILE", "results/inspect.csv", "the statistics; - for standard output"},
+    RESULTS_OPTIONS("results/inspect.csv", "the statistics"),
     {"heads", "LIST", "", "write the weights of these heads too, for a figure"},
     {"save-weights", "P.npy", "", "write all weights, [..,Tq,Tk]"},
     {"save-gradients", "DIR", "", "write dQ.npy, dK.npy, dV.npy, and dO.npy where it is random"},
@@ -116,7 +115,7 @@ static bool read_request(request *q) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-enum { STATISTICS, WEIGHTS, META, FILES };
+enum { STATISTICS, WEIGHTS, FILES };
 
 typedef struct run {
     const request *request;
@@ -171,16 +170,6 @@ static int run_layer(run *r) {
     return code;
 }
 
-static bool write_files(run *r) {
-    FILE *meta = r->files.file[META].stream;
-    char *settings = settings_describe(r->request->text);
-    inspect_report_csv(r->files.file[STATISTICS].stream, r->layers, r->layer, &r->request->rules);
-    if (meta && settings) (void)fputs(settings, meta);
-    bool good = settings || complain("out of memory");
-    free(settings);
-    return good && results_commit(&r->files);
-}
-
 static const char *mask_words(const request *q, char *text, size_t size) {
     (void)snprintf(text, size, "%s%s%s", mask_word(q->mask.causal),
                    q->mask.key_lengths[0] ? " and key lengths" : "",
@@ -191,7 +180,7 @@ static const char *mask_words(const request *q, char *text, size_t size) {
 static void say_results(const run *r) {
     const request *q = r->request;
     char mask[64];
-    FILE *to = r->files.direct ? stderr : stdout;
+    FILE *to = results_people(&r->files);
     for (int n = 0; n < r->layer; n++) {
         inspect_report_layer(to, &r->layers[n], n, &q->rules, mask_words(q, mask, sizeof mask));
         if (n < r->layer - 1) (void)fputc('\n', to);
@@ -202,12 +191,14 @@ static void say_results(const run *r) {
 /* All files are opened before anything is measured: what cannot be written is known at once. */
 static int run_all(run *r) {
     const request *q = r->request;
-    const char *const endings[FILES] = {"", q->head_count > 0 ? "_weights.csv" : NULL, ".meta"};
-    if (!results_open(&r->files, q->output, endings, FILES)) return EXIT_FAILED;
+    const char *const endings[FILES] = {"", q->head_count > 0 ? "_weights.csv" : NULL};
+    if (!results_open(&r->files, q->text, endings, FILES)) return EXIT_FAILED;
     if (r->files.file[WEIGHTS].stream) inspect_weights_header(r->files.file[WEIGHTS].stream);
     int code = EXIT_OK;
     while (code == EXIT_OK && r->layer < q->q.count) code = run_layer(r);
-    if (code == EXIT_OK && !write_files(r)) code = EXIT_FAILED;
+    if (code == EXIT_OK)
+        inspect_report_csv(r->files.file[STATISTICS].stream, r->layers, r->layer, &q->rules);
+    if (code == EXIT_OK && !results_commit(&r->files)) code = EXIT_FAILED;
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);

@@ -5,7 +5,6 @@
  */
 #include "saturation/saturation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/machine.h"
@@ -26,7 +25,7 @@ static const option_spec OPTIONS[] = {
     {"rows", "N", "100000", "rows for each d_k and n, rounded up to whole matrices"},
     {"seed", "N", "0", "seed of all random numbers"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
-    {"output", "FILE", "results/saturation.csv", "the results; - for standard output"},
+    RESULTS_OPTIONS("results/saturation.csv", "the results"),
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
 
@@ -79,30 +78,29 @@ static bool read_request(request *q) {
     return fits_memory(q);
 }
 
-/* What the .meta file says: with --sigma it must not claim a d_k or a scale. */
-static char *settings_of(const request *q) {
+/* With --sigma the results must not claim a d_k or a scale. */
+static options used_of(const request *q) {
     options used = *q->text;
     for (int i = 0; q->config.sigma_count > 0 && i < used.command->count; i++)
         if (strcmp(OPTIONS[i].name, "d-k") == 0 || strcmp(OPTIONS[i].name, "scale") == 0)
             used.text[i] = "";
-    return settings_describe(&used);
+    return used;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-enum { RESULTS, THEORY, META, FILES };
-static const char *const ENDINGS[FILES] = {"", "_theory.csv", ".meta"};
+enum { RESULTS, THEORY, FILES };
+static const char *const ENDINGS[FILES] = {"", "_theory.csv"};
 
-static bool write_files(const saturation *s, const char *settings, results *to) {
+static bool write_files(const saturation *s, results *to) {
     saturation_csv(to->file[RESULTS].stream, s);
-    if (to->file[META].stream) (void)fputs(settings, to->file[META].stream);
     if (to->file[THEORY].stream && !saturation_theory_csv(to->file[THEORY].stream, s))
         return complain("out of memory");
     return results_commit(to);
 }
 
 static void say_results(const saturation *s, const results *files) {
-    FILE *to = files->direct ? stderr : stdout;
+    FILE *to = results_people(files);
     saturation_table(to, s);
     saturation_findings(to, s);
     results_say(files, to);
@@ -119,13 +117,12 @@ static bool draw_all(const request *q, saturation *s) {
     return true;
 }
 
-static int run(const request *q, saturation *s, const char *settings) {
+static int run(const request *q, saturation *s) {
+    const options used = used_of(q);
     results to;
-    if (!output_is_direct(q->output) && !results_may_open(q->output, ENDINGS, FILES))
-        return EXIT_FAILED;
-    bool good = draw_all(q, s) && results_open(&to, q->output, ENDINGS, FILES);
-    if (!good) return EXIT_FAILED;
-    good = write_files(s, settings, &to);
+    if (!results_may_open(&used, ENDINGS, FILES)) return EXIT_FAILED;
+    if (!draw_all(q, s) || !results_open(&to, &used, ENDINGS, FILES)) return EXIT_FAILED;
+    bool good = write_files(s, &to);
     if (good && !q->quiet) say_results(s, &to);
     results_discard(&to);
     return good ? EXIT_OK : EXIT_FAILED;
@@ -136,15 +133,9 @@ static int run_saturation(const options *o) {
     saturation s;
     q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
-    char *settings = settings_of(&q);
-    int code = EXIT_FAILED;
-    if (!settings || !saturation_new(&s, &q.config)) {
-        (void)complain("out of memory");
-    } else {
-        code = run(&q, &s, settings);
-        saturation_free(&s);
-    }
-    free(settings);
+    if (!saturation_new(&s, &q.config)) return message_fail(EXIT_FAILED, "out of memory");
+    int code = run(&q, &s);
+    saturation_free(&s);
     return code;
 }
 

@@ -52,7 +52,7 @@ static const option_spec OPTIONS[] = {
     {"train-values", NULL, "", "give the student its own Wv and train it"},
     {"every", "N", "5", "log every n-th step; the first and the last always"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
-    {"output", "FILE", "results/stall.csv", "the log; - for standard output"},
+    RESULTS_OPTIONS("results/stall.csv", "the log"),
     {"resume", NULL, "", "go on from FILE.partial of an interrupted run"},
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
@@ -86,23 +86,16 @@ static bool has_logit_step(const scaling *s) {
 
 /* A step in logits is defined only where the factor is one number. */
 static bool read_unit(request *q) {
-    char names[256] = "";
-    const scaling *wrong = NULL;
     int unit;
     if (!options_choice(q->text, "lr-unit", &unit)) return false;
     q->config.lr_in_logits = unit == LR_LOGIT;
     for (int k = 0; q->config.lr_in_logits && k < q->scale.count; k++)
-        if (!has_logit_step(q->scale.rule[k])) wrong = q->scale.rule[k];
-    if (!wrong) return true;
-    for (int i = 0; scaling_at(i); i++) {
-        size_t used = strlen(names);
-        if (has_logit_step(scaling_at(i)))
-            (void)snprintf(names + used, sizeof names - used, "%s, ", scaling_name(i));
-    }
-    return complain(
-        "--lr-unit logit with --scale %s: expected rules with a constant factor above 0 "
-        "(%snumbers)",
-        wrong->name, names);
+        if (!has_logit_step(q->scale.rule[k]))
+            return scale_option_refuse(has_logit_step,
+                                       "--lr-unit logit with --scale %s: expected rules with a "
+                                       "constant factor above 0:",
+                                       q->scale.rule[k]->name);
+    return true;
 }
 
 static bool read_init(request *q) {
@@ -193,15 +186,14 @@ static bool read_request(request *q) {
 static volatile sig_atomic_t stop_signal;
 
 static void on_signal(int number) {
+    struct sigaction action = {.sa_handler = output_die};
     stop_signal = number;
+    (void)sigaction(number, &action, NULL);
 }
 
 /* The first Ctrl-C ends the run in order, a second one at once. */
 static void catch_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
+    struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
 }
@@ -210,8 +202,8 @@ typedef struct run {
     const request *request;
     sweep sweep;
     char *settings;
-    output direct;   /* where the log is written directly */
-    partial partial; /* elsewhere, while it lasts */
+    results files;
+    partial partial; /* while it lasts, unless FILE is written directly */
     progress progress;
     tt_size finished;
 } run;
@@ -231,56 +223,44 @@ static void on_advanced(void *context, tt_size steps, double work) {
     progress_advance(&r->progress, steps, work);
 }
 
-enum { LOG, RUNS, SUMMARY, BANDS, META, FILES };
-static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv", ".meta"};
+enum { LOG, RUNS, SUMMARY, BANDS, FILES };
+static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv"};
 
 static bool open_files(run *r) {
     const request *q = r->request;
-    if (q->direct) return output_open(&r->direct, q->output);
-    if (!results_may_open(q->output, ENDINGS, FILES)) return false;
-    bool good =
-        partial_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume, q->quiet);
+    if (q->direct) return results_open(&r->files, q->text, ENDINGS, FILES);
+    if (!results_may_open(q->text, ENDINGS, FILES)) return false;
+    bool good = partial_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume);
     for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
     return good;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static bool write_files(const run *r, const report *rep) {
-    results to;
-    if (!results_open(&to, r->request->output, ENDINGS, FILES)) return false;
-    log_write(to.file[LOG].stream, &r->sweep, r->request->init);
-    report_runs_csv(to.file[RUNS].stream, rep);
-    report_summary_csv(to.file[SUMMARY].stream, rep);
-    (void)fputs(r->settings, to.file[META].stream);
-    bool good = report_bands_csv(to.file[BANDS].stream, rep) || complain("out of memory");
-    good = good && results_commit(&to);
-    results_discard(&to);
-    return good;
-}
-
-static bool write_direct(run *r) {
-    log_write(r->direct.stream, &r->sweep, r->request->init);
-    bool good = output_close(&r->direct);
-    output_discard(&r->direct);
-    return good;
+static bool write_files(run *r, const report *rep) {
+    results *to = &r->files;
+    if (!r->request->direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
+    log_write(to->file[LOG].stream, &r->sweep, r->request->init);
+    if (!to->direct) {
+        report_runs_csv(to->file[RUNS].stream, rep);
+        report_summary_csv(to->file[SUMMARY].stream, rep);
+        if (!report_bands_csv(to->file[BANDS].stream, rep)) return complain("out of memory");
+    }
+    return results_commit(to);
 }
 
 static void say_results(const run *r, const report *rep) {
-    const request *q = r->request;
-    const results files = {
-        .path = q->output, .endings = ENDINGS, .count = FILES, .direct = q->direct};
-    FILE *to = q->direct ? stderr : stdout;
-    if (q->quiet) return;
+    FILE *to = results_people(&r->files);
+    if (r->request->quiet) return;
     report_table(to, rep);
     report_findings(to, rep);
-    results_say(&files, to);
+    results_say(&r->files, to);
 }
 
 static int finish(run *r) {
     report rep;
     if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
-    bool good = r->request->direct ? write_direct(r) : write_files(r, &rep);
+    bool good = write_files(r, &rep);
     if (good) {
         partial_remove(&r->partial);
         say_results(r, &rep);
@@ -333,10 +313,17 @@ static int run_stall(const options *o) {
         code = train_and_finish(&r);
     else if (stop_signal)
         code = EXIT_SIGNAL + stop_signal;
+    results_discard(&r.files);
     partial_close(&r.partial);
     free(r.settings);
     sweep_free(&r.sweep);
     return code;
+}
+
+static void print_more(FILE *to) {
+    columns_help(to);
+    (void)fputc('\n', to);
+    scale_option_help(to);
 }
 
 const command_spec STALL_COMMAND = {
@@ -354,6 +341,6 @@ const command_spec STALL_COMMAND = {
         "nothing\nelse is written; so too where FILE is a pipe or a device.\n"
         "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained "
         "<= 0.1,\nstalled >= 1 (no better than not attending), else slow.",
-    .more = scale_option_help,
+    .more = print_more,
     .run = run_stall,
 };

@@ -13,53 +13,54 @@
 #include "tt/rowstats.h"
 
 enum {
-    LOSS,         /* L */
-    LOSS_UNIFORM, /* L if every weight were 1/T */
-    GRAD_WQ,      /* Frobenius norms of dL/dWq, dL/dWk, dL/dQ, dL/dK */
+    LOSS,
+    LOSS_UNIFORM,
+    GRAD_WQ,
     GRAD_WK,
     GRAD_Q,
     GRAD_K,
-    GRAD_LOGITS,   /* of dL/dZ, Z = the softmax's input, after the scale */
-    ROW_GRAD_MEAN, /* over the B T rows r: |d l_r / d z_r|, l_r = row r's mean squared error */
-    ROW_GRAD_P10,  /* (L is the mean of the l_r) */
+    GRAD_LOGITS,
+    ROW_GRAD_MEAN,
+    ROW_GRAD_P10,
     ROW_GRAD_MEDIAN,
     ROW_GRAD_P90,
-    JACOBIAN_MEAN, /* over the rows: Frobenius norm of diag(w) - w w^T */
+    JACOBIAN_MEAN,
     JACOBIAN_MEDIAN,
-    ENTROPY_MEAN, /* nats */
+    ENTROPY_MEAN,
     MAX_WEIGHT_MEAN,
-    LOGIT_STD,        /* population standard deviation of all entries of Z */
-    MOVED,            /* |(Wq, Wk) - (Wq, Wk at step 0)| / |(Wq, Wk at step 0)| */
-    ENTROPY_TEACHER,  /* mean entropy of the target's weights, nats */
-    ARGMAX_AGREEMENT, /* share of rows whose largest weight is at the teacher's place */
-    COS_M,            /* cosine of s Wq Wk^T and Wq* Wk*^T as vectors */
-    RATIO_RESCALED, /* loss / loss_uniform if the logits were multiplied by the one scalar >= 0 that
-                       is best for this batch */
+    LOGIT_STD,
+    MOVED,
+    ENTROPY_TEACHER,
+    ARGMAX_AGREEMENT,
+    COS_M,
+    RATIO_RESCALED,
     COLUMNS
 };
 
-static const char *const NAMES[COLUMNS] = {
-    [LOSS] = "loss",
-    [LOSS_UNIFORM] = "loss_uniform",
-    [GRAD_WQ] = "grad_wq",
-    [GRAD_WK] = "grad_wk",
-    [GRAD_Q] = "grad_q",
-    [GRAD_K] = "grad_k",
-    [GRAD_LOGITS] = "grad_logits",
-    [ROW_GRAD_MEAN] = "row_grad_mean",
-    [ROW_GRAD_P10] = "row_grad_p10",
-    [ROW_GRAD_MEDIAN] = "row_grad_median",
-    [ROW_GRAD_P90] = "row_grad_p90",
-    [JACOBIAN_MEAN] = "jacobian_mean",
-    [JACOBIAN_MEDIAN] = "jacobian_median",
-    [ENTROPY_MEAN] = "entropy_mean",
-    [MAX_WEIGHT_MEAN] = "max_weight_mean",
-    [LOGIT_STD] = "logit_std",
-    [MOVED] = "moved",
-    [ENTROPY_TEACHER] = "entropy_teacher",
-    [ARGMAX_AGREEMENT] = "argmax_agreement",
-    [COS_M] = "cos_m",
-    [RATIO_RESCALED] = "ratio_rescaled",
+static const struct {
+    const char *name, *meaning;
+} LIST[COLUMNS] = {
+    [LOSS] = {"loss", "mean squared error L"},
+    [LOSS_UNIFORM] = {"loss_uniform", "L if every weight were 1/T"},
+    [GRAD_WQ] = {"grad_wq", "Frobenius norm of dL/dWq"},
+    [GRAD_WK] = {"grad_wk", "of dL/dWk"},
+    [GRAD_Q] = {"grad_q", "of dL/dQ"},
+    [GRAD_K] = {"grad_k", "of dL/dK"},
+    [GRAD_LOGITS] = {"grad_logits", "of dL/dZ, Z the softmax's input"},
+    [ROW_GRAD_MEAN] = {"row_grad_mean", "|d l_r / d z_r|, l_r row r's own error: mean"},
+    [ROW_GRAD_P10] = {"row_grad_p10", "first decile over the B T rows"},
+    [ROW_GRAD_MEDIAN] = {"row_grad_median", "median"},
+    [ROW_GRAD_P90] = {"row_grad_p90", "last decile"},
+    [JACOBIAN_MEAN] = {"jacobian_mean", "|diag(w) - w w^T| of a row, Frobenius: mean"},
+    [JACOBIAN_MEDIAN] = {"jacobian_median", "median"},
+    [ENTROPY_MEAN] = {"entropy_mean", "entropy of a row's weights, nats: mean"},
+    [MAX_WEIGHT_MEAN] = {"max_weight_mean", "largest weight of a row: mean"},
+    [LOGIT_STD] = {"logit_std", "standard deviation of all entries of Z"},
+    [MOVED] = {"moved", "change of (Wq, Wk) since step 0 over their norm"},
+    [ENTROPY_TEACHER] = {"entropy_teacher", "mean entropy of the target's weights"},
+    [ARGMAX_AGREEMENT] = {"argmax_agreement", "share of rows with the teacher's largest key"},
+    [COS_M] = {"cos_m", "cosine of Wq Wk^T with the teacher's"},
+    [RATIO_RESCALED] = {"ratio_rescaled", "loss / loss_uniform after the best scalar"},
 };
 
 int columns_count(void) {
@@ -67,13 +68,19 @@ int columns_count(void) {
 }
 
 const char *column_name(int i) {
-    return i < COLUMNS ? NAMES[i] : NULL;
+    return i < COLUMNS ? LIST[i].name : NULL;
 }
 
 int column_find(const char *name) {
     for (int i = 0; i < COLUMNS; i++)
-        if (strcmp(NAMES[i], name) == 0) return i;
+        if (strcmp(LIST[i].name, name) == 0) return i;
     return -1;
+}
+
+void columns_help(FILE *to) {
+    (void)fputs("Measured columns of the log, before each logged step's update:\n", to);
+    for (int i = 0; i < COLUMNS; i++)
+        (void)fprintf(to, "  %-16s %s\n", LIST[i].name, LIST[i].meaning);
 }
 
 bool meter_new(meter *m, const training_config *config) {

@@ -6,6 +6,8 @@
 #ifndef TRAINING_COLUMNS_H
 #define TRAINING_COLUMNS_H
 
+#include <stdio.h>
+
 #include "training/student.h"
 
 int columns_count(void);
@@ -15,6 +17,9 @@ const char *column_name(int i);
 
 /* The column of that name; -1 if there is none. */
 int column_find(const char *name);
+
+/* Names and meanings, for --help. */
+void columns_help(FILE *to);
 
 /* Memory for measuring, reused from row to row. */
 typedef struct meter {

@@ -13,8 +13,9 @@
 
 #include "common/csv.h"
 #include "common/hash.h"
+#include "common/keep.h"
 #include "common/message.h"
-#include "common/output.h"
+#include "common/settings.h"
 #include "training/log.h"
 
 static const char TITLE[] = "# sqrtdk stall, unfinished: complete cells in the order they ended\n";
@@ -24,13 +25,17 @@ enum { LINE_BYTES = 4096 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void write_beginning(FILE *to, const char *settings) {
+static void write_settings(FILE *to, const char *settings) {
     (void)fputs(TITLE, to);
     for (const char *line = settings; *line;) {
         int length = (int)strcspn(line, "\n");
         (void)fprintf(to, "# %.*s\n", length, line);
         line += length + (line[length] == '\n');
     }
+}
+
+static void write_format(FILE *to) {
+    (void)fprintf(to, "# results_version = %d\n", (int)RESULTS_VERSION);
     log_header(to);
 }
 
@@ -55,30 +60,41 @@ static bool write_cell(FILE *to, const cell *c, const char *init) {
 /* ---- Reading back ---------------------------------------------------------------------------- */
 
 typedef enum found_kind {
-    FOUND_GOOD,   /* complete runs are in the sweep now, marked finished */
-    FOUND_EMPTY,  /* the file is */
-    FOUND_OTHER,  /* it is from a sweep with other settings */
-    FOUND_DAMAGED /* its beginning is cut off, or a complete run is not what was written */
+    FOUND_GOOD,    /* complete runs are in the sweep now, marked finished */
+    FOUND_EMPTY,   /* the file is */
+    FOUND_OTHER,   /* it is from a sweep with other settings */
+    FOUND_VERSION, /* its bits are those of another results version */
+    FOUND_DAMAGED  /* its beginning is cut off, or a complete run is not what was written */
 } found_kind;
+
+/* Whether the file goes on with this text. */
+static found_kind compare_text(FILE *from, const char *text, size_t size, found_kind otherwise) {
+    for (size_t i = 0; i < size; i++) {
+        int c = fgetc(from);
+        if (c == EOF) return FOUND_DAMAGED;
+        if (c != (unsigned char)text[i]) return otherwise;
+    }
+    return FOUND_GOOD;
+}
 
 /* Compares the file's beginning with what this sweep would write. */
 static found_kind compare_beginning(FILE *from, const char *settings) {
     char *text = NULL;
-    size_t size = 0;
-    found_kind result = FOUND_GOOD;
+    size_t size = 0, settings_size = 0;
     FILE *expected = open_memstream(&text, &size);
     if (!expected) return FOUND_DAMAGED;
-    write_beginning(expected, settings);
-    if (fclose(expected) != 0) result = FOUND_DAMAGED;
-    for (size_t i = 0; result == FOUND_GOOD && i < size; i++) {
-        int c = fgetc(from);
-        if (c == EOF)
-            result = i == 0 ? FOUND_EMPTY : FOUND_DAMAGED;
-        else if (c != (unsigned char)text[i])
-            result = FOUND_OTHER;
-    }
+    write_settings(expected, settings);
+    if (fflush(expected) == 0) settings_size = size;
+    write_format(expected);
+    found_kind kind = fclose(expected) == 0 ? FOUND_GOOD : FOUND_DAMAGED;
+    int first = fgetc(from);
+    if (first == EOF) kind = FOUND_EMPTY;
+    (void)ungetc(first, from);
+    if (kind == FOUND_GOOD) kind = compare_text(from, text, settings_size, FOUND_OTHER);
+    if (kind == FOUND_GOOD)
+        kind = compare_text(from, text + settings_size, size - settings_size, FOUND_VERSION);
     free(text);
-    return result;
+    return kind;
 }
 
 /* The cell that a line's first fields (seed, d_k, scale, lr) name, and where they end. */
@@ -152,23 +168,37 @@ static bool take_over(partial *p, const char *settings, sweep *s) {
         return complain("--resume: %s is from a run with other settings (they stand at its "
                         "beginning); run without --resume, or with another --output",
                         p->path);
+    if (kind == FOUND_VERSION)
+        return complain("--resume: %s is of another results version than this program's %d: its "
+                        "bits would not fit; run without --resume",
+                        p->path, (int)RESULTS_VERSION);
     return kind == FOUND_GOOD || kind == FOUND_EMPTY ||
            complain("--resume: %s is damaged; run without --resume", p->path);
 }
 
-/* A run that starts anew does not throw away what an interrupted one left: that gets another name.
- */
-static bool keep_found(const partial *p, bool quiet) {
-    char *kept = output_beside(p->path, ".old");
-    bool good = kept && rename(p->path, kept) == 0;
-    if (good && !quiet)
-        (void)complain("an interrupted run's cells are kept in %s (--resume would have gone on "
-                       "from them)",
-                       kept);
-    else if (!good)
-        (void)complain("cannot rename %s: %s", p->path, strerror(errno));
+/* Whether a complete run is in it. */
+static bool holds_runs(FILE *from) {
+    char line[LINE_BYTES];
+    while (fgets(line, sizeof line, from))
+        if (strncmp(line, COMPLETE, strlen(COMPLETE)) == 0) return true;
+    return false;
+}
+
+/* A sweep that starts anew does not throw away what an interrupted one left. */
+static bool keep_found(const partial *p) {
+    const size_t length = strlen(p->target);
+    const bool csv = length > 4 && strcmp(p->target + length - 4, ".csv") == 0;
+    const char *const ending[] = {csv ? ".csv.partial" : ".partial"};
+    char *kept;
+    if (!holds_runs(p->found)) return true;
+    if (!keep_aside(p->target, ending, 1, &kept)) return false;
+    if (kept)
+        (void)complain(
+            "an interrupted run's complete runs are kept as %s (--resume would have gone "
+            "on from them)",
+            kept);
     free(kept);
-    return good;
+    return true;
 }
 
 /* Only one run at a time may write to an output. The lock is on the partial file, as found and as
@@ -185,15 +215,14 @@ static bool cannot_write(const char *path) {
     return complain("cannot write %s: %s", path, strerror(errno));
 }
 
-/* Opens the partial file as it is, or makes it, and locks it; *bytes is its size. */
-static bool open_found(partial *p, off_t *bytes) {
+/* Opens the partial file as it is, or makes it, and locks it. */
+static bool open_found(partial *p) {
     struct stat info;
     if (!output_make_folders(p->path)) return cannot_write(p->path);
     int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
     if (fd < 0) return cannot_write(p->path);
     p->found = fdopen(fd, "r+");
     if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path);
-    *bytes = info.st_size;
     if (S_ISREG(info.st_mode)) return lock(p, p->found);
     return complain("cannot write %s: it is no regular file", p->path);
 }
@@ -201,18 +230,15 @@ static bool open_found(partial *p, off_t *bytes) {
 /* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
  * complete, and locked, before it takes the found one's place. */
 static bool start_anew(partial *p, const char *settings, const sweep *s) {
-    char ending[32];
-    (void)snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
-    char *temporary = output_beside(p->path, ending);
-    p->file = temporary ? fopen(temporary, "w") : NULL;
-    bool good = p->file && lock(p, p->file);
-    if (good) write_beginning(p->file, settings);
+    if (!output_open(&p->file, p->path) || !lock(p, p->file.stream)) return false;
+    write_settings(p->file.stream, settings);
+    write_format(p->file.stream);
+    bool good = true;
     for (tt_size i = 0; good && i < s->count; i++)
-        if (s->cells[i].finished) good = write_cell(p->file, &s->cells[i], p->init);
-    good = good && fflush(p->file) == 0 && rename(temporary, p->path) == 0;
-    if (!good) (void)cannot_write(p->path);
-    if (!good && temporary) (void)unlink(temporary);
-    free(temporary);
+        if (s->cells[i].finished) good = write_cell(p->file.stream, &s->cells[i], p->init);
+    if (!good || fflush(p->file.stream) != 0) return cannot_write(p->path);
+    good = output_commit(&p->file);
+    output_settle(&p->file);
     return good;
 }
 
@@ -225,18 +251,15 @@ static char *path_of(const char *target) {
 }
 
 bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
-                  bool resume, bool quiet) {
-    off_t bytes = 0;
+                  bool resume) {
     *p = (partial){.path = path_of(target), .target = target, .init = init};
     if (!p->path) return complain("out of memory");
-    if (!open_found(p, &bytes)) return false;
-    if (resume && !take_over(p, settings, s)) return false;
-    if (!resume && bytes > 0 && !keep_found(p, quiet)) return false;
-    return start_anew(p, settings, s);
+    return open_found(p) && (resume ? take_over(p, settings, s) : keep_found(p)) &&
+           start_anew(p, settings, s);
 }
 
 bool partial_add(partial *p, const cell *c) {
-    return write_cell(p->file, c, p->init) || cannot_write(p->path);
+    return write_cell(p->file.stream, c, p->init) || cannot_write(p->path);
 }
 
 void partial_remove(const partial *p) {
@@ -244,7 +267,7 @@ void partial_remove(const partial *p) {
 }
 
 void partial_close(partial *p) {
-    if (p->file) (void)fclose(p->file);
+    output_discard(&p->file);
     if (p->found) (void)fclose(p->found);
     free(p->path);
     *p = (partial){.path = NULL};

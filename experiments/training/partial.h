@@ -10,20 +10,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/output.h"
 #include "training/sweep.h"
 
 typedef struct partial {
     char *path;
     const char *target, *init;
-    FILE *found, *file; /* as an interrupted sweep left it, and as written now */
+    FILE *found; /* as an interrupted sweep left it */
+    output file; /* as written now */
 } partial;
 
 /* Opens <target>.partial for a sweep with these settings ("key = value" lines). With resume the
- * complete runs of an interrupted one are taken over; without it such a file is kept under another
- * name. False, and one line was printed, if that cannot be. Close it in any case. The texts are
- * borrowed. */
+ * complete runs of an interrupted one are taken over; without it such a file is kept under the next
+ * free number. False, and one line was printed, if that cannot be. Close it in any case. The texts
+ * are borrowed. */
 bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
-                  bool resume, bool quiet);
+                  bool resume);
 
 /* Adds a complete run; false, and one line, if it could not be written. */
 bool partial_add(partial *p, const cell *c);
