@@ -145,14 +145,19 @@ SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 DRAW = for run in stall saturation gradcheck; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
 
-# The saturation table has 352 lines: it goes to a file, and only the sentences below it are shown.
-reproduce: all
-	$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS)
+# What is printed goes to files too; at the end stand the table of the stall, what it means in
+# sentences, and where the picture is. V=1 shows how everything is compiled.
+reproduce:
+	@$(MAKE) $(if $(V),,-s) all
 	@mkdir -p "$(RESULTS)"
-	$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
-	@sed -n '/^Measured/,$$p' "$(RESULTS)/saturation.txt"
-	$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
-	@$(DRAW)
+	@$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS) >"$(RESULTS)/stall.txt"
+	@$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
+	@$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
+	@$(DRAW) >/dev/null
+	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt"
+	@echo
+	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
+	@echo "The picture: $(RESULTS)/figures/stall_loss.png"
 
 plots:
 	@$(DRAW)

@@ -9,6 +9,7 @@
 #include "common/message.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
@@ -22,12 +23,27 @@ static const command_spec *const COMMANDS[] = {
 
 enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
+static void print_commands(void) {
+    for (int i = 0; i < COUNT; i++)
+        text_line(stdout, 13, "  %-10s %s", COMMANDS[i]->name, COMMANDS[i]->summary);
+}
+
 static int print_help(void) {
     puts("sqrtdk: why attention divides by the square root of d_k, shown on numbers.\n\n"
-         "Usage: sqrtdk SUBCOMMAND [options]\n"
-         "       sqrtdk help SUBCOMMAND\n"
-         "       sqrtdk --help | --version\n\nSubcommands:");
-    for (int i = 0; i < COUNT; i++) printf("  %-12s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+         "Usage: sqrtdk COMMAND [options]\n"
+         "       sqrtdk help COMMAND\n"
+         "       sqrtdk --help | --version\n\nCommands:");
+    print_commands();
+    puts("\nExamples:");
+    for (int i = 0; i < 2; i++) text_line(stdout, 6, "  sqrtdk %s", COMMANDS[i]->examples[0]);
+    return EXIT_OK;
+}
+
+/* What someone sees who types the name alone. */
+static int print_short_help(void) {
+    puts("sqrtdk: why attention divides by the square root of d_k. Commands:");
+    print_commands();
+    puts("Try 'sqrtdk help COMMAND', or first: sqrtdk trace");
     return EXIT_OK;
 }
 
@@ -45,8 +61,8 @@ static int unknown(const char *word) {
     for (int i = 0; i < 3; i++) names[count++] = WORDS[i];
     const char *nearest = options_nearest(word, names, count);
     if (nearest)
-        return message_fail(EXIT_USAGE, "unknown subcommand '%s'; did you mean %s?", word, nearest);
-    return message_fail(EXIT_USAGE, "unknown subcommand '%s'; see 'sqrtdk --help'", word);
+        return message_fail(EXIT_USAGE, "unknown command '%s'; did you mean %s?", word, nearest);
+    return message_fail(EXIT_USAGE, "unknown command '%s'; see 'sqrtdk --help'", word);
 }
 
 /* A closed standard descriptor would be given to the next file opened, and what is meant for people
@@ -59,8 +75,8 @@ static void fill_closed_descriptors(void) {
 }
 
 static int run(int argc, char **argv) {
-    if (argc < 2) return message_fail(EXIT_USAGE, "expected a subcommand; see 'sqrtdk --help'");
-    if (strcmp(argv[1], "--version") == 0) {
+    if (argc < 2) return print_short_help();
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("sqrtdk " SQRTDK_VERSION);
         return EXIT_OK;
     }

@@ -202,8 +202,24 @@ void assert_refusals(int code, const char *arguments, const refusal *cases, int 
         assert_refused(code, cases[i].message, "%s %s", arguments, cases[i].arguments);
 }
 
+/* A copy in which every stretch of white space is one space; the caller frees. */
+static char *unwrapped(const char *text) {
+    char *copy = malloc(strlen(text) + 1), *to = copy;
+    ck_assert(copy != NULL);
+    for (; *text; text++) {
+        const bool space = *text == ' ' || *text == '\n';
+        if (!space) *to++ = *text;
+        if (space && (to == copy || to[-1] != ' ')) *to++ = ' ';
+    }
+    *to = '\0';
+    return copy;
+}
+
 void assert_says(const char *text, const char *part) {
-    ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
+    char *said = unwrapped(text), *expected = unwrapped(part);
+    ck_assert_msg(strstr(said, expected) != NULL, "'%s' is not in: %s", part, text);
+    free(said);
+    free(expected);
 }
 
 void assert_starts(const char *text, const char *part) {

@@ -89,7 +89,8 @@ typedef struct refusal {
 } refusal;
 void assert_refusals(int code, const char *arguments, const refusal *cases, int count);
 
-/* Fails unless the text holds the part, starts with it, or is one line that holds it. */
+/* Fails unless the text holds the part, wherever lines are broken; starts with it; or is one line
+ * that holds it. */
 void assert_says(const char *text, const char *part);
 void assert_starts(const char *text, const char *part);
 void assert_one_line(const char *text, const char *part);

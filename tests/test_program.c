@@ -87,7 +87,7 @@ END_TEST
 
 /* ---- Interrupted and resumed ----------------------------------------------------------------- */
 
-/* Long enough to be interrupted: 24 cells of 4000 small steps. */
+/* Long enough to be interrupted: 24 runs of 4000 small steps. */
 #define LONG_RUN                                                                                   \
     "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every "   \
     "400 "
@@ -97,7 +97,7 @@ static void sleep_ms(long ms) {
     (void)nanosleep(&t, NULL);
 }
 
-static int complete_cells(const char *path) {
+static int complete_runs(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0) return 0;
     char *text = read_whole(path);
@@ -125,7 +125,7 @@ static int interrupt_long_run(const char *name, int number) {
         _exit(99);
     }
     int status, waited = 0;
-    while (complete_cells(partial) < 3 && waited++ < 30000) sleep_ms(2);
+    while (complete_runs(partial) < 3 && waited++ < 30000) sleep_ms(2);
     ck_assert(kill(child, number) == 0);
     ck_assert(waitpid(child, &status, 0) == child);
     return status;
@@ -137,7 +137,7 @@ static void resume_and_compare(const char *name) {
     assert_same_run(name, "unbroken");
 }
 
-START_TEST(ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes) {
+START_TEST(ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes) {
     const char *partial = SCRATCH "broken.csv.partial";
     (void)unlink(SCRATCH "broken.csv");
     int status = interrupt_long_run("broken", SIGINT);
@@ -146,7 +146,7 @@ START_TEST(ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes) {
     char *said = read_whole(SCRATCH "interrupt.err");
     assert_one_line(said, "broken.csv.partial");
     free(said);
-    ck_assert_int_ge(complete_cells(partial), 3);
+    ck_assert_int_ge(complete_runs(partial), 3);
     ck_assert(access(SCRATCH "broken.csv", F_OK) != 0);
     resume_and_compare("broken");
     ck_assert(access(partial, F_OK) != 0);
@@ -164,10 +164,10 @@ START_TEST(a_partial_file_cut_off_in_a_line_is_resumed_too) {
 }
 END_TEST
 
-START_TEST(a_damaged_cell_is_not_resumed) {
+START_TEST(a_damaged_run_is_not_resumed) {
     (void)interrupt_long_run("damaged", SIGINT);
     char *text = read_whole(SCRATCH "damaged.csv.partial");
-    char *digit = strstr(text, "\n0,"); /* the first row's first cell */
+    char *digit = strstr(text, "\n0,"); /* the first row's first run */
     digit = strchr(strchr(digit + 1, '.'), '.') + 3;
     *digit = *digit == '5' ? '6' : '5';
     write_text(SCRATCH "damaged.csv.partial", text);
@@ -181,12 +181,12 @@ START_TEST(a_new_run_keeps_what_an_interrupted_one_left) {
     for (int n = 1; n <= 2; n++) {
         char kept[64], path[128];
         (void)interrupt_long_run("anew", SIGINT);
-        int cells = complete_cells(SCRATCH "anew.csv.partial");
+        int runs = complete_runs(SCRATCH "anew.csv.partial");
         const captured *c = run_well(SMALL "--output " SCRATCH "anew.csv");
         (void)snprintf(kept, sizeof kept, "anew.%d.csv.partial", n);
         (void)snprintf(path, sizeof path, SCRATCH "%s", kept);
         assert_one_line(c->err, kept);
-        ck_assert_int_eq(complete_cells(path), cells);
+        ck_assert_int_eq(complete_runs(path), runs);
     }
 }
 END_TEST
@@ -250,7 +250,7 @@ START_TEST(resume_refuses_a_partial_file_of_other_settings) {
     (void)interrupt_long_run("other", SIGINT);
     assert_refused(1, "is from a run with other settings",
                    SMALL "--resume --output " SCRATCH "other.csv");
-    ck_assert_int_ge(complete_cells(SCRATCH "other.csv.partial"), 3);
+    ck_assert_int_ge(complete_runs(SCRATCH "other.csv.partial"), 3);
 }
 END_TEST
 
@@ -312,9 +312,8 @@ END_TEST
 
 START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
     static const refusal CASES[] = {
-        {"", "expected a subcommand"},
         {"stal", "did you mean stall?"},
-        {"frobnicate", "unknown subcommand 'frobnicate'"},
+        {"frobnicate", "unknown command 'frobnicate'"},
         {"help stal", "did you mean stall?"},
         {"stall --step 5x", "--steps '5x': expected a whole number from 1"},
         {"stall --sede 1", "did you mean --seed?"},
@@ -382,6 +381,78 @@ START_TEST(a_full_disk_is_exit_1_with_the_systems_reason) {
 }
 END_TEST
 
+static void assert_narrow(const char *text, size_t width, const char *what) {
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        ck_assert_msg(strcspn(at, "\n") <= width, "%s: %.120s", what, at);
+}
+
+static const char *const COMMANDS[] = {"stall", "saturation", "gradcheck", "trace", "inspect"};
+
+START_TEST(nothing_for_people_is_wider_than_80_columns) {
+    for (int i = 0; i < LENGTH(COMMANDS); i++)
+        assert_narrow(run_well("help %s", COMMANDS[i])->out, 80, COMMANDS[i]);
+    assert_narrow(run_well("--help")->out, 80, "help");
+    assert_narrow(run_well(SMALL "--force --output " SCRATCH "wide.csv")->out, 80, "stall");
+    assert_narrow(run_well("saturation --d-k 2,1024 --keys 4,64 --scale all --rows 1 --force "
+                           "--output " SCRATCH "wide.csv")
+                      ->out,
+                  80, "saturation");
+    assert_narrow(run_well("gradcheck --d-k 8 --force --output " SCRATCH "wide.csv")->out, 80,
+                  "gradcheck");
+    assert_narrow(run_well("inspect --q " GOLDEN "real/layer0_q.npy --k " GOLDEN
+                           "real/layer0_k.npy --scale 0.5 --force --output " SCRATCH "wide.csv")
+                      ->out,
+                  80, "inspect");
+    assert_narrow(run_well("trace --lesson batch --backward")->out, 80, "trace");
+}
+END_TEST
+
+START_TEST(a_narrow_terminal_gets_narrow_sentences) {
+    const captured *c = run_program("COLUMNS=60", SMALL "--force --output " SCRATCH "narrow.csv");
+    assert_narrow(c->out, 60, "stall");
+    assert_narrow(run_program("COLUMNS=60", "help stall")->out, 60, "help");
+}
+END_TEST
+
+/* The lines behind "Examples:" of a help page. */
+static void run_examples(const char *command) {
+    char *page = strdup(run_well("help %s", command)->out);
+    ck_assert(page != NULL);
+    char *at = strstr(page, "\nExamples:\n");
+    ck_assert(at != NULL);
+    int count = 0;
+    (void)strtok(at, "\n");
+    for (char *line; (line = strtok(NULL, "\n")); count++) {
+        char in_folder[512];
+        ck_assert(strncmp(line, "  sqrtdk ", 9) == 0);
+        (void)snprintf(in_folder, sizeof in_folder,
+                       "root=$PWD && cd " SCRATCH "examples && \"$root\"/" TEST_PROGRAM
+                       " %s >/dev/null",
+                       line + 9);
+        int code = shell(in_folder);
+        ck_assert_msg(code == (strstr(line, "--fault") != NULL), "exit %d: %s", code, line);
+    }
+    ck_assert_int_eq(count, 2);
+    free(page);
+}
+
+START_TEST(the_examples_of_every_help_page_run) {
+    ck_assert_int_eq(
+        shell("rm -rf " SCRATCH "examples && mkdir -p " SCRATCH "examples && for n in q "
+              "k v; do cp " GOLDEN "real/layer0_$n.npy " SCRATCH "examples/$n.npy; done"),
+        0);
+    for (int i = 0; i < LENGTH(COMMANDS); i++) run_examples(COMMANDS[i]);
+}
+END_TEST
+
+START_TEST(the_name_alone_shows_a_short_help) {
+    const captured *c = run_well("%s", "");
+    for (int i = 0; i < LENGTH(COMMANDS); i++) assert_says(c->out, COMMANDS[i]);
+    assert_says(c->out, "sqrtdk help COMMAND");
+    assert_starts(run_well("-V")->out, "sqrtdk ");
+}
+END_TEST
+
 START_TEST(help_lists_every_option_with_its_default) {
     static const char *const PARTS[] = {
         "--d-k LIST",    "(default: 8,16,32,64,128,256,512)", "--lr-unit NAME", "--init-gain G",
@@ -400,10 +471,10 @@ Suite *program_suite(void) {
                             a_pair_starts_from_the_same_numbers_as_each_scale_alone,
                             the_log_is_nested_as_documented,
                             dash_writes_the_log_to_standard_output_and_nothing_else,
-                            ctrl_c_keeps_complete_cells_and_resume_ends_with_the_same_bytes,
+                            ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes,
                             a_partial_file_cut_off_in_a_line_is_resumed_too,
                             resume_refuses_a_partial_file_of_other_settings,
-                            a_damaged_cell_is_not_resumed,
+                            a_damaged_run_is_not_resumed,
                             a_new_run_keeps_what_an_interrupted_one_left,
                             an_interruption_without_a_complete_run_is_nothing_to_keep,
                             resume_refuses_another_results_version,
@@ -416,6 +487,10 @@ Suite *program_suite(void) {
                             wrong_usage_is_one_line_that_names_it_and_exit_2,
                             what_cannot_be_written_is_exit_1_with_the_systems_reason,
                             a_full_disk_is_exit_1_with_the_systems_reason,
-                            help_lists_every_option_with_its_default};
+                            help_lists_every_option_with_its_default,
+                            nothing_for_people_is_wider_than_80_columns,
+                            a_narrow_terminal_gets_narrow_sentences,
+                            the_examples_of_every_help_page_run,
+                            the_name_alone_shows_a_short_help};
     return suite_of("program", tests, LENGTH(tests), 300);
 }

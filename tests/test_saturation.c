@@ -280,7 +280,7 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--threads 0", "--threads '0': expected a whole number from 1"},
         {"--output ''", "--output '': expected a file name"},
         {"--rwos 5", "did you mean --rows?"},
-        {"--rows 1000000000", "the rows of the largest cell need"},
+        {"--rows 1000000000", "the rows of the largest combination need"},
     };
     assert_refusals(2, "saturation", CASES, LENGTH(CASES));
 }

@@ -43,7 +43,7 @@ static sweep made_up_sweep(void) {
                            .threads = 1};
     ck_assert(sweep_new(&s, &config));
     for (tt_size i = 0; i < s.count; i++) {
-        cell *c = &s.cells[i];
+        run *c = &s.runs[i];
         ck_assert(sweep_make_rows(&s, c));
         c->row_count = 2;
         c->rows[1].step = 9;
@@ -83,7 +83,7 @@ END_TEST
 START_TEST(a_stall_is_named_with_its_width_its_gradients_and_its_reason) {
     sweep s = made_up_sweep();
     for (int e = 0; e < 3; e++) {
-        cell *c = sweep_cell(&s, 1, 0, 0, e);
+        run *c = sweep_run_at(&s, 1, 0, 0, e);
         c->ratio = 7 + e;
         c->rows[0].value[column_find("row_grad_median")] = 0.001;
         c->rows[0].value[column_find("grad_wq")] = 3;
@@ -93,7 +93,7 @@ START_TEST(a_stall_is_named_with_its_width_its_gradients_and_its_reason) {
     assert_says(text, "Stall within 10 steps at lr 1: scale none: d_k 8 trained; d_k 512 stalled.");
     assert_says(text, "through the softmax fell 1000-fold (1 to 0.001)");
     assert_says(text, "|dL/dWq| grew 3-fold (1 to 3)");
-    assert_says(text, "the stalled model is too sharp");
+    assert_says(text, "the stalled student is too sharp");
     assert_says(text, "from 8 to 0.25");
     free(text);
     sweep_free(&s);
@@ -103,8 +103,8 @@ END_TEST
 START_TEST(a_group_has_the_verdict_of_its_median_and_counts_each) {
     sweep s = made_up_sweep();
     report r;
-    sweep_cell(&s, 0, 1, 0, 0)->ratio = 0.5;
-    sweep_cell(&s, 0, 1, 0, 1)->ratio = INFINITY;
+    sweep_run_at(&s, 0, 1, 0, 0)->ratio = 0.5;
+    sweep_run_at(&s, 0, 1, 0, 1)->ratio = INFINITY;
     ck_assert(report_new(&r, &s));
     const seed_group *g = &r.groups[1];
     ck_assert_str_eq(g->scale->name, "sqrt");
@@ -128,8 +128,8 @@ START_TEST(a_run_that_left_no_row_is_survived_by_every_report) {
     char *text = NULL;
     size_t size = 0;
     for (int e = 0; e < 3; e++) {
-        sweep_cell(&s, 1, 0, 0, e)->ratio = INFINITY;
-        sweep_cell(&s, 1, 0, 0, e)->row_count = 0;
+        sweep_run_at(&s, 1, 0, 0, e)->ratio = INFINITY;
+        sweep_run_at(&s, 1, 0, 0, e)->row_count = 0;
     }
     FILE *to = open_memstream(&text, &size);
     ck_assert(to != NULL && report_new(&r, &s));
@@ -148,14 +148,14 @@ END_TEST
 
 START_TEST(kappa_is_the_step_in_logits) {
     sweep s = made_up_sweep();
-    ck_assert(sweep_cell(&s, 1, 0, 0, 0)->kappa == 512); /* none: lr d_k */
-    ck_assert(sweep_cell(&s, 1, 1, 0, 0)->kappa == 1);   /* sqrt: lr */
+    ck_assert(sweep_run_at(&s, 1, 0, 0, 0)->kappa == 512); /* none: lr d_k */
+    ck_assert(sweep_run_at(&s, 1, 1, 0, 0)->kappa == 1);   /* sqrt: lr */
     sweep_config config = s.config;
     sweep_free(&s);
     config.lr_in_logits = true;
     config.gain_kind = GAIN_DK_UP;
     ck_assert(sweep_new(&s, &config));
-    const cell *c = sweep_cell(&s, 1, 0, 0, 0);
+    const run *c = sweep_run_at(&s, 1, 0, 0, 0);
     ck_assert(c->kappa == 1);
     ck_assert_double_eq_tol(c->gain, pow(512, 0.25), 1e-15);
     ck_assert_double_eq_tol(c->lr, 1 / (512 * sqrt(512)), 1e-18);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/message.h"
+#include "common/text.h"
 
 enum { NAME_BYTES = 64, OPTION_VALUES = 256 };
 
@@ -85,25 +86,46 @@ static void print_words(FILE *to, word_list *words, const char *last) {
         (void)fprintf(to, "%s%s", i == 0 ? "" : words(i + 1) ? ", " : last, words(i));
 }
 
+enum { HELP_COLUMN = 20 };
+
+/* One option: its name and value, and in the column beside it what it is. */
+static void print_option(FILE *to, const command_spec *command, const option_spec *s) {
+    char left[NAME_BYTES];
+    word_list *words = words_of(command, s->name);
+    int used = snprintf(left, sizeof left, "  --%s%s%s", s->name, s->value ? " " : "",
+                        s->value ? s->value : "");
+    (void)fprintf(to, "%-*s%s", HELP_COLUMN - 1, left, used < HELP_COLUMN ? " " : "  ");
+    (void)fputs(s->help, to);
+    if (words) print_words(to, words, ", ");
+    if (s->value && s->standard[0]) (void)fprintf(to, " (default: %s)", s->standard);
+    (void)fputc('\n', to);
+}
+
+static void print_options(FILE *to, const void *context) {
+    const command_spec *command = context;
+    static const option_spec HELP = {"help", NULL, "", "print this and exit"};
+    for (int i = 0; i < command->count; i++) print_option(to, command, &command->options[i]);
+    print_option(to, command, &HELP);
+}
+
+static void print_more(FILE *to, const void *context) {
+    ((const command_spec *)context)->more(to);
+}
+
 void command_help(const command_spec *command) {
-    printf("Usage: sqrtdk %s [options]\n\n%s\n\nOptions:\n", command->name, command->summary);
-    for (int i = 0; i < command->count; i++) {
-        const option_spec *s = &command->options[i];
-        char left[NAME_BYTES];
-        (void)snprintf(left, sizeof left, "--%s%s%s", s->name, s->value ? " " : "",
-                       s->value ? s->value : "");
-        printf("  %-24s %s", left, s->help);
-        word_list *words = words_of(command, s->name);
-        if (words) print_words(stdout, words, ", ");
-        if (s->value && s->standard[0]) printf(" (default: %s)", s->standard);
-        putchar('\n');
-    }
-    printf("  %-24s %s\n", "--help", "print this and exit");
-    if (command->notes) printf("\n%s\n", command->notes);
+    printf("Usage: sqrtdk %s [options]\n\n", command->name);
+    text_flow(stdout, command->summary, 0);
+    puts("\nOptions:");
+    text_flow_from(stdout, print_options, command, HELP_COLUMN);
+    putchar('\n');
+    text_flow(stdout, command->notes, 0);
     if (command->more) {
         putchar('\n');
-        command->more(stdout);
+        text_flow_from(stdout, print_more, command, 4);
     }
+    puts("\nExamples:");
+    for (int i = 0; command->examples[i]; i++)
+        text_line(stdout, 6, "  sqrtdk %s", command->examples[i]);
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */

@@ -38,7 +38,8 @@ typedef struct command_spec {
     const option_spec *options;
     int count;
     const option_words *words;    /* ends with an option NULL; NULL for none */
-    const char *notes;            /* printed below the options; NULL for none */
+    const char *notes;            /* paragraphs below the options */
+    const char *const *examples;  /* command lines that run; NULL behind the last */
     void (*more)(FILE *to);       /* prints a further note; NULL for none */
     int (*run)(const options *o); /* returns the exit code */
 } command_spec;

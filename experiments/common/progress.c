@@ -5,9 +5,12 @@
 
 enum { BAR = 24 };
 
-void progress_start(progress *p, tt_size cells, double work, bool quiet) {
-    *p = (progress){
-        .shown = !quiet && isatty(STDERR_FILENO), .unit = "steps", .cells = cells, .work = work};
+void progress_start(progress *p, tt_size items, double work, bool quiet) {
+    *p = (progress){.shown = !quiet && isatty(STDERR_FILENO),
+                    .unit = "steps",
+                    .item = "runs",
+                    .items = items,
+                    .work = work};
     (void)clock_gettime(CLOCK_MONOTONIC, &p->start);
 }
 
@@ -26,9 +29,9 @@ static void draw(progress *p) {
     for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * (double)BAR) ? '#' : '.';
     bar[BAR] = '\0';
     if (!(left < 359999)) left = 359999; /* 99:59:59, or no estimate yet */
-    (void)fprintf(stderr, "\r[%s] %td/%td cells, %.0f %s/s, %d:%02d left \033[K", bar,
-                  p->cells_done, p->cells, seconds > 0 ? (double)p->steps_done / seconds : 0,
-                  p->unit, (int)(left / 60), (int)left % 60);
+    (void)fprintf(stderr, "\r[%s] %td/%td %s, %.0f %s/s, %d:%02d left \033[K", bar, p->items_done,
+                  p->items, p->item, seconds > 0 ? (double)p->steps_done / seconds : 0, p->unit,
+                  (int)(left / 60), (int)left % 60);
     (void)fflush(stderr);
     p->drawn = seconds;
 }
@@ -39,8 +42,8 @@ void progress_advance(progress *p, tt_size steps, double work) {
     if (p->shown && progress_seconds(p) - p->drawn > 0.1) draw(p);
 }
 
-void progress_cell(progress *p) {
-    p->cells_done++;
+void progress_item(progress *p) {
+    p->items_done++;
     if (p->shown) draw(p);
 }
 

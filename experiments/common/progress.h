@@ -12,7 +12,8 @@
 typedef struct progress {
     bool shown;
     const char *unit; /* what `steps` counts: "steps" unless set after progress_start */
-    tt_size cells, cells_done;
+    const char *item; /* what is counted up to the end: "runs" unless set likewise */
+    tt_size items, items_done;
     double work, work_done; /* any unit; the time left is in proportion */
     tt_size steps_done;
     struct timespec start;
@@ -20,11 +21,11 @@ typedef struct progress {
 } progress;
 
 /* Starts the clock; quiet: draw nothing. */
-void progress_start(progress *p, tt_size cells, double work, bool quiet);
+void progress_start(progress *p, tt_size items, double work, bool quiet);
 
 /* More work is done; draws at most ten times a second. */
 void progress_advance(progress *p, tt_size steps, double work);
-void progress_cell(progress *p);
+void progress_item(progress *p);
 
 /* Removes the line. */
 void progress_end(progress *p);

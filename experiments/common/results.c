@@ -8,6 +8,7 @@
 #include "common/keep.h"
 #include "common/message.h"
 #include "common/settings.h"
+#include "common/text.h"
 
 enum { LINE_BYTES = 4096, BESIDE_MOST = 32 };
 
@@ -177,8 +178,8 @@ FILE *results_people(const results *r) {
     return r->direct ? stderr : stdout;
 }
 
-void results_say(const results *r, FILE *to) {
-    if (r->direct) return;
+static void print_files(FILE *to, const void *context) {
+    const results *r = context;
     char *stem = output_beside(r->path, "");
     const char *before = ", and beside it ", *part = stem ? stem : "";
     (void)fprintf(to, "\nWritten: %s", r->path);
@@ -191,4 +192,8 @@ void results_say(const results *r, FILE *to) {
     }
     (void)fputc('\n', to);
     free(stem);
+}
+
+void results_say(const results *r, FILE *to) {
+    if (!r->direct) text_flow_from(to, print_files, r, 0);
 }

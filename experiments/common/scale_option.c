@@ -85,6 +85,6 @@ bool scale_option_one(const options *o, scale_list *out) {
 void scale_option_help(FILE *to) {
     (void)fputs("Scaling rules (--scale), all of them, or a number that multiplies q.k:\n", to);
     for (int i = 0; scaling_at(i); i++)
-        (void)fprintf(to, "  %-8s %-52s %s\n", scaling_at(i)->name, scaling_at(i)->formula,
+        (void)fprintf(to, "  %-7s %s: %s\n", scaling_at(i)->name, scaling_at(i)->formula,
                       scaling_at(i)->source);
 }

@@ -5,6 +5,7 @@
 #include "common/csv.h"
 #include "common/message.h"
 #include "common/output.h"
+#include "common/text.h"
 #include "heads/array_file.h"
 #include "heads/head_gradients.h"
 
@@ -53,12 +54,11 @@ static void report(FILE *csv, FILE *table, int which, const comparison *c, tt_te
     csv_number(csv, its);
     csv_number(csv, allowed);
     (void)fputc('\n', csv);
-    (void)fprintf(table,
-                  "%s %s: %td of %td elements differ; worst at %s: given %.10g, ours %.10g, off by "
-                  "%.2g, allowed %.2g (rtol %.0e)\n",
-                  c->differ ? "FAIL" : "PASS", head_gradient_name(which), c->differ, c->count,
-                  array_place(place, theirs, c->worst), its, mine, fabs(mine - its), allowed,
-                  c->rtol);
+    text_line(table, 4,
+              "%s %s: %td of %td elements differ; worst at %s: given %.10g, ours %.10g, off by "
+              "%.2g, allowed %.2g (rtol %.0e)",
+              c->differ ? "FAIL" : "PASS", head_gradient_name(which), c->differ, c->count,
+              array_place(place, theirs, c->worst), its, mine, fabs(mine - its), allowed, c->rtol);
 }
 
 /* ---- The files ------------------------------------------------------------------------------- */

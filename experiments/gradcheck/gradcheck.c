@@ -12,6 +12,7 @@
 #include "common/message.h"
 #include "common/results.h"
 #include "common/scale_option.h"
+#include "common/text.h"
 #include "gradcheck/cases.h"
 #include "gradcheck/foreign.h"
 #include "gradcheck/steps.h"
@@ -176,30 +177,27 @@ static void write_row(FILE *to, const check_case *c, int input, const tt_gradche
 
 static void say_case(FILE *to, const check_case *c, const tt_gradcheck_result *r) {
     tt_size passed = 0, failed = 0, inconclusive = 0;
-    double floor = 0, worst = 0;
-    char slope[CASE_INPUTS][32];
+    double worst = 0;
     for (int i = 0; i < c->checked; i++) {
         passed += r[i].passed;
         failed += r[i].failed;
         inconclusive += r[i].inconclusive;
         worst = fmax(worst, r[i].worst_pass);
-        floor = fmax(floor, r[i].floor);
-        (void)slope_text(r[i].taylor_slope, slope[i]);
     }
-    (void)fprintf(to, "%-10s %-44s %6td %5td %5td  %8.1e %8.1e ", c->op, c->text, passed, failed,
-                  inconclusive, worst, floor);
-    for (int i = 0; i < c->checked; i++) (void)fprintf(to, " %s:%s", c->name[i], slope[i]);
-    (void)fputc('\n', to);
+    text_line(to, 8, "%-10s %-43s %6td %4td %4td %8.1e", c->op, c->text, passed, failed,
+              inconclusive, worst);
 }
 
 static void say_failures(FILE *to, const check_case *c, const tt_gradcheck_result *r) {
     for (int i = 0; i < c->checked; i++) {
         if (r[i].failed == 0) continue;
-        (void)fprintf(to, "FAIL %s %s: %td of %td derivatives of %s; worst at ", c->op, c->text,
-                      r[i].failed, r[i].checked, c->name[i]);
-        print_index(to, r[i].worst.index);
-        (void)fprintf(to, ": analytic %.10g, numeric %.10g +- %.1g\n", r[i].worst.analytic,
-                      r[i].worst.numeric, r[i].worst.error_bar);
+        char place[32] = "a direction";
+        if (r[i].worst.index >= 0) (void)snprintf(place, sizeof place, "%td", r[i].worst.index);
+        text_line(to, 4,
+                  "FAIL %s %s: %td of %td derivatives of %s; worst at %s: analytic %.10g, numeric "
+                  "%.10g +- %.1g",
+                  c->op, c->text, r[i].failed, r[i].checked, c->name[i], place, r[i].worst.analytic,
+                  r[i].worst.numeric, r[i].worst.error_bar);
     }
 }
 
@@ -287,11 +285,11 @@ static bool write_steps(const request *q, FILE *to) {
 
 static int say_totals(const request *q, const totals *t) {
     bool bad = t->failed > 0 || (q->strict && t->inconclusive > 0);
-    (void)fprintf(
-        t->table,
-        "%s: %td derivatives, %td PASS, %td FAIL, %td INCONCLUSIVE; the worst PASS differs "
-        "by %.1e of its tensor's largest gradient\n",
-        bad ? "FAIL" : "PASS", t->checked, t->passed, t->failed, t->inconclusive, t->worst_pass);
+    text_line(t->table, 0,
+              "%s: %td derivatives, %td PASS, %td FAIL, %td INCONCLUSIVE; the worst PASS differs "
+              "by %.1e of its tensor's largest gradient",
+              bad ? "FAIL" : "PASS", t->checked, t->passed, t->failed, t->inconclusive,
+              t->worst_pass);
     if (fflush(t->table) != 0) return message_fail(EXIT_FAILED, "cannot write the table");
     return bad ? EXIT_FAILED : EXIT_OK;
 }
@@ -302,8 +300,8 @@ static int run_differences(const request *q, results *to, FILE *table) {
                 "error_bar,taylor_slope\n",
                 t.csv);
     if (!q->quiet)
-        (void)fprintf(t.table, "%-10s %-44s %6s %5s %5s  %8s %8s  %s\n", "op", "case", "pass",
-                      "fail", "inc.", "off by", "floor", "Taylor slopes");
+        text_line(t.table, 8, "%-10s %-43s %6s %4s %4s %8s", "op", "case", "pass", "fail", "inc.",
+                  "off by");
     bool good = q->fault >= 0 ? run_fault(q, &t) : run_all(q, &t);
     good = good && write_steps(q, to->file[STEPS].stream) && results_commit(to);
     return good ? say_totals(q, &t) : EXIT_FAILED;
@@ -329,6 +327,10 @@ static int run_gradcheck(const options *o) {
     return code;
 }
 
+static const char *const EXAMPLES[] = {
+    "gradcheck --op attention --d-k 8 --output results/attention.csv",
+    "gradcheck --fault flipped-sign --output results/fault.csv", NULL};
+
 const command_spec GRADCHECK_COMMAND = {
     .name = "gradcheck",
     .summary =
@@ -338,8 +340,9 @@ const command_spec GRADCHECK_COMMAND = {
     .words = WORDS,
     .notes =
         "A derivative is PASS, FAIL, or INCONCLUSIVE where the true gradient lies below what "
-        "differences\ncan resolve. Exit code 0: no FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
-        "lie\nstem_steps.csv (error against step, for the figure gradcheck_steps) and stem.meta.",
+        "differences can resolve. Exit code 0: no FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
+        "lie stem_steps.csv (error against step, for the figure gradcheck_steps) and stem.meta.",
+    .examples = EXAMPLES,
     .more = scale_option_help,
     .run = run_gradcheck,
 };

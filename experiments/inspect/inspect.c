@@ -218,6 +218,10 @@ static int run_inspect(const options *o) {
     return code;
 }
 
+static const char *const EXAMPLES[] = {
+    "inspect --causal --q q.npy --k k.npy",
+    "inspect --q q.npy --k k.npy --v v.npy --save-gradients grads", NULL};
+
 const command_spec INSPECT_COMMAND = {
     .name = "inspect",
     .summary =
@@ -226,16 +230,16 @@ const command_spec INSPECT_COMMAND = {
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
     .notes =
-        "FILES: names separated by commas, a model's layers in order, all under one mask. The "
-        "mask\n"
+        "FILES: names separated by commas, a model's layers in order, all under one mask. The mask "
         "files and --save-weights and --save-gradients go with one layer's shapes and with one "
         "layer.\n"
-        "Beside FILE = stem.csv: stem_weights.csv (the weights of --heads, of batch entry 0) and\n"
+        "Beside FILE = stem.csv: stem_weights.csv (the weights of --heads, of batch entry 0) and "
         "stem.meta (the settings). With --output - the tables go to standard error.\n"
         "Logit spread: standard deviation of a row's visible logits, mean over rows; d_k equiv.: "
-        "its\nsquare, the width at which unscaled random q.k would spread as far. A row that sees "
-        "one key\nonly has entropy and Jacobian 0 and counts, but not in the mean of entropy / ln "
+        "its square, the width at which unscaled random q.k would spread as far. A row that sees "
+        "one key only has entropy and Jacobian 0 and counts, but not in the mean of entropy / ln "
         "n.",
+    .examples = EXAMPLES,
     .more = scale_option_help,
     .run = run_inspect,
 };

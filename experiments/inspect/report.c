@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/csv.h"
+#include "common/text.h"
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
@@ -56,37 +57,36 @@ static const char *head_name(char name[NAME_BYTES], const inspect_layer *l, tt_s
 
 static void print_heads(FILE *to, const inspect_layer *l, const inspect_rules *rules) {
     char name[NAME_BYTES];
-    (void)fprintf(
-        to,
-        "        logit  entropy  /ln n  largest  sum of  Jacobian norm of a row             "
-        "   below     d_k\n"
-        "%6s  spread   (nats)          weight     w^2     mean     p10  median     p90  "
-        " 1e-6   equiv.\n",
-        l->batch > 1 ? "b/head" : "head");
+    (void)fprintf(to,
+                  "        logit entropy  /ln n largest sum of   Jacobian norm of a row below   "
+                  "d_k\n"
+                  "%6s spread  (nats)         weight    w^2     p10  median     p90  1e-6 "
+                  "equiv.\n",
+                  l->batch > 1 ? "b/head" : "head");
     for (tt_size e = 0; e < l->batch * l->heads; e++) {
         const double *x = inspect_stats(l, e, rules->used)->value;
-        (void)fprintf(to,
-                      "%6s %7.4g %8.3f %6.3f %8.4f %7.4f %8.2g %7.2g %7.2g %7.2g %5.1f%% %8.4g\n",
+        (void)fprintf(to, "%6s %6.4g %7.3f %6.3f %7.4f %6.4f %7.2g %7.2g %7.2g %4.1f%% %6.4g\n",
                       head_name(name, l, e), x[HEAD_LOGIT_SPREAD], x[HEAD_ENTROPY],
                       x[HEAD_ENTROPY_NORMALISED], x[HEAD_MAX_WEIGHT], x[HEAD_PARTICIPATION],
-                      x[HEAD_JACOBIAN_MEAN], x[HEAD_JACOBIAN_P10], x[HEAD_JACOBIAN_MEDIAN],
-                      x[HEAD_JACOBIAN_P90], 100 * x[HEAD_JACOBIAN_TINY], x[HEAD_D_K_EQUIVALENT]);
+                      x[HEAD_JACOBIAN_P10], x[HEAD_JACOBIAN_MEDIAN], x[HEAD_JACOBIAN_P90],
+                      100 * x[HEAD_JACOBIAN_TINY], x[HEAD_D_K_EQUIVALENT]);
     }
 }
 
 static void print_rules(FILE *to, const inspect_layer *l, const inspect_rules *rules) {
     char name[NAME_BYTES];
-    (void)fprintf(to,
-                  "\nMean entropy (nats) that each scaling rule would make of the same Q and K; "
-                  "* is in use:\n%6s",
-                  l->batch > 1 ? "b/head" : "head");
+    (void)fprintf(
+        to,
+        "\nMean entropy (nats) that each scaling rule would make of the same Q and K; * is "
+        "in use:\n%6s",
+        l->batch > 1 ? "b/head" : "head");
     for (int r = 0; r < rules->count; r++)
-        (void)fprintf(to, " %*.8s%s", r == rules->used ? 8 : 9, rules->rule[r]->name,
+        (void)fprintf(to, " %*.6s%s", r == rules->used ? 6 : 7, rules->rule[r]->name,
                       r == rules->used ? "*" : "");
     for (tt_size e = 0; e < l->batch * l->heads; e++) {
         (void)fprintf(to, "\n%6s", head_name(name, l, e));
         for (int r = 0; r < rules->count; r++)
-            (void)fprintf(to, " %9.3f", inspect_stats(l, e, r)->value[HEAD_ENTROPY]);
+            (void)fprintf(to, " %7.3f", inspect_stats(l, e, r)->value[HEAD_ENTROPY]);
     }
     (void)fputs("\n\n", to);
 }
@@ -124,17 +124,31 @@ static void print_sentence(FILE *to, const inspect_layer *l, int used) {
     }
 }
 
-void inspect_report_layer(FILE *to, const inspect_layer *l, int number, const inspect_rules *rules,
-                          const char *mask) {
-    (void)fprintf(to, "Layer %d: %s\n", number, l->path);
+typedef struct layer_text {
+    const inspect_layer *layer;
+    int number;
+    const inspect_rules *rules;
+    const char *mask;
+} layer_text;
+
+static void print_layer(FILE *to, const void *context) {
+    const layer_text *t = context;
+    const inspect_layer *l = t->layer;
+    (void)fprintf(to, "Layer %d: %s\n", t->number, l->path);
     if (l->batch > 1) (void)fprintf(to, "%td batch entries, ", l->batch);
     (void)fprintf(to, "%td heads, %td queries, %td keys, d_k %td, mask %s, scale %s\n", l->heads,
-                  l->queries, l->keys, l->d_k, mask, rules->rule[rules->used]->name);
+                  l->queries, l->keys, l->d_k, t->mask, t->rules->rule[t->rules->used]->name);
     if (l->key_heads < l->heads)
         (void)fprintf(to, "grouped queries: K has %td heads, each repeated for %td heads of Q\n",
                       l->key_heads, l->heads / l->key_heads);
     (void)fputc('\n', to);
-    print_heads(to, l, rules);
-    print_rules(to, l, rules);
-    print_sentence(to, l, rules->used);
+    print_heads(to, l, t->rules);
+    print_rules(to, l, t->rules);
+    print_sentence(to, l, t->rules->used);
+}
+
+void inspect_report_layer(FILE *to, const inspect_layer *l, int number, const inspect_rules *rules,
+                          const char *mask) {
+    const layer_text text = {l, number, rules, mask};
+    text_flow_from(to, print_layer, &text, 4);
 }

@@ -309,7 +309,7 @@ const char *saturation_run(saturation *s, progress *p) {
     for (tt_size i = 0; i < s->count; i += s->rules) {
         const char *error = run_set(s, &s->cells[i], p);
         if (error) return error;
-        for (int k = 0; k < s->rules; k++) progress_cell(p);
+        for (int k = 0; k < s->rules; k++) progress_item(p);
     }
     return NULL;
 }

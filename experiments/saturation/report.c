@@ -6,6 +6,7 @@
 
 #include "common/change.h"
 #include "common/csv.h"
+#include "common/text.h"
 #include "saturation/theory.h"
 
 static bool by_sigma(const saturation *s) {
@@ -93,33 +94,40 @@ void saturation_csv(FILE *to, const saturation *s) {
 
 static void print_with_error(FILE *to, const saturation_summary *m) {
     if (isnan(m->standard_error))
-        (void)fprintf(to, "  %7.4f          ", m->mean);
+        (void)fprintf(to, " %5.3f         ", m->mean);
     else
-        (void)fprintf(to, "  %7.4f +- %.4f", m->mean, m->standard_error);
+        (void)fprintf(to, " %5.3f +- %.3f", m->mean, m->standard_error);
+}
+
+static void print_table(FILE *to, const void *context) {
+    const saturation *s = context;
+    const char *gradient = by_sigma(s) ? "|dZ|" : "|dQ|";
+    (void)fprintf(to, by_sigma(s) ? "%8s %4s" : "%5s %4s %-6s", by_sigma(s) ? "sigma" : "d_k",
+                  "keys", "scale");
+    (void)fprintf(to, " %14s %14s %7s %7s %7s %7s\n", "entropy    ", "max weight  ", "|J| mean",
+                  "median", gradient, "median");
+    for (tt_size i = 0; i < s->count; i++) {
+        const saturation_cell *c = &s->cells[i];
+        const saturation_summary *g = &c->of[by_sigma(s) ? SAT_ROW_GRAD : SAT_DQ];
+        if (by_sigma(s))
+            (void)fprintf(to, "%8.4g %4" PRId64, c->sigma, c->keys);
+        else
+            (void)fprintf(to, "%5" PRId64 " %4" PRId64 " %-6s", c->d_k, c->keys, c->scale.name);
+        print_with_error(to, &c->of[SAT_ENTROPY]);
+        print_with_error(to, &c->of[SAT_MAX_WEIGHT]);
+        (void)fprintf(to, " %8.2g %7.2g %7.2g %7.2g\n", c->of[SAT_JACOBIAN].mean,
+                      c->of[SAT_JACOBIAN].median, g->mean, g->median);
+    }
 }
 
 void saturation_table(FILE *to, const saturation *s) {
-    (void)fprintf(to,
-                  "Rows of n keys: entropy (nats) and largest weight, mean +- standard error; |J|: "
-                  "norm of\nthe softmax's Jacobian; %s where that of the weights is N(0,1)\n\n",
-                  by_sigma(s) ? "|dZ|: gradient of a row's logits,"
-                              : "|dQ|: gradient of a row's query,");
-    (void)fprintf(to, by_sigma(s) ? "%8s %5s" : "%6s %5s  %-6s", by_sigma(s) ? "sigma" : "d_k",
-                  "keys", "scale");
-    (void)fprintf(to, "  %17s  %17s %9s %9s %9s %9s\n", "entropy       ", "max weight    ",
-                  "|J| mean", "median", by_sigma(s) ? "|dZ| mean" : "|dQ| mean", "median");
-    for (tt_size i = 0; i < s->count; i++) {
-        const saturation_cell *c = &s->cells[i];
-        const saturation_summary *gradient = &c->of[by_sigma(s) ? SAT_ROW_GRAD : SAT_DQ];
-        if (by_sigma(s))
-            (void)fprintf(to, "%8.4g %5" PRId64, c->sigma, c->keys);
-        else
-            (void)fprintf(to, "%6" PRId64 " %5" PRId64 "  %-6s", c->d_k, c->keys, c->scale.name);
-        print_with_error(to, &c->of[SAT_ENTROPY]);
-        print_with_error(to, &c->of[SAT_MAX_WEIGHT]);
-        (void)fprintf(to, " %9.2g %9.2g %9.2g %9.2g\n", c->of[SAT_JACOBIAN].mean,
-                      c->of[SAT_JACOBIAN].median, gradient->mean, gradient->median);
-    }
+    text_line(
+        to, 0,
+        "Rows of n keys: entropy (nats) and largest weight, mean +- standard error; |J|: norm "
+        "of the softmax's Jacobian; %s where that of the weights is N(0,1)",
+        by_sigma(s) ? "|dZ|: gradient of a row's logits," : "|dQ|: gradient of a row's query,");
+    (void)fputc('\n', to);
+    text_flow_from(to, print_table, s, 8);
     (void)fputc('\n', to);
 }
 
@@ -232,7 +240,8 @@ static void print_rules_sentence(FILE *to, const saturation *s, int keys) {
     (void)fputs(".\n", to);
 }
 
-void saturation_findings(FILE *to, const saturation *s) {
+static void print_findings(FILE *to, const void *context) {
+    const saturation *s = context;
     print_comparison_sentence(to, s);
     const int none = by_sigma(s) ? 0 : rule_named(s, "none"), sqrt_rule = rule_named(s, "sqrt");
     for (int n = 0; n < s->config.keys_count; n++) {
@@ -241,4 +250,8 @@ void saturation_findings(FILE *to, const saturation *s) {
         if (sqrt_rule >= 0) print_parting_sentence(to, s, n, sqrt_rule);
         if (!by_sigma(s)) print_rules_sentence(to, s, n);
     }
+}
+
+void saturation_findings(FILE *to, const saturation *s) {
+    text_flow_from(to, print_findings, s, 0);
 }

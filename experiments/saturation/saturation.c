@@ -57,7 +57,7 @@ static bool fits_memory(request *q) {
     const double memory = machine_memory();
     while (memory > 0 && c->threads > 1 && saturation_bytes(c, c->threads) > memory) c->threads--;
     return machine_fits(saturation_bytes(c, c->threads),
-                        "--d-k %s, --keys %s, --rows %s: the rows of the largest cell need",
+                        "--d-k %s, --keys %s, --rows %s: the rows of the largest combination need",
                         options_text(q->text, "d-k"), options_text(q->text, "keys"),
                         options_text(q->text, "rows"));
 }
@@ -110,6 +110,7 @@ static bool draw_all(const request *q, saturation *s) {
     progress p;
     progress_start(&p, s->count, saturation_work(s), q->quiet);
     p.unit = "rows";
+    p.item = "combinations";
     const char *error = saturation_run(s, &p);
     progress_end(&p);
     if (error) return complain("saturation: %s", error);
@@ -139,6 +140,10 @@ static int run_saturation(const options *o) {
     return code;
 }
 
+static const char *const EXAMPLES[] = {
+    "saturation --d-k 96 --keys 50 --scale none,0.1 --output results/96.csv",
+    "saturation --sigma 1,2,4 --keys 16 --output results/iid.csv", NULL};
+
 const command_spec SATURATION_COMMAND = {
     .name = "saturation",
     .summary =
@@ -147,13 +152,14 @@ const command_spec SATURATION_COMMAND = {
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .notes =
         "Q, K ~ N(0,1), and the gradient that reaches the weights dP ~ N(0,1). Metrics, of each "
-        "row: logit_std,\nentropy (nats), entropy_over_ln_n, max_weight, one_minus_max_weight, "
-        "participation (sum w^2),\njacobian_norm and row_grad (|dZ|) and their squares, dq_norm "
-        "(not with --sigma). Statistics: mean\n(standard error over matrices; theory and z where "
+        "row: logit_std, entropy (nats), entropy_over_ln_n, max_weight, one_minus_max_weight, "
+        "participation (sum w^2), jacobian_norm and row_grad (|dZ|) and their squares, dq_norm "
+        "(not with --sigma). Statistics: mean (standard error over matrices; theory and z where "
         "the mean is known exactly), p10, median, p90.\n"
         "Beside FILE = stem.csv: stem_theory.csv (exact means on a dense grid, for plots) and "
-        "stem.meta\n(the settings). With --output - the results go to standard output, the table "
-        "to standard error, and\nnothing else is written; so too where FILE is a pipe or a device.",
+        "stem.meta (the settings). With --output - the results go to standard output, the table to "
+        "standard error, and nothing else is written; so too where FILE is a pipe or a device.",
+    .examples = EXAMPLES,
     .more = scale_option_help,
     .run = run_saturation,
 };

@@ -8,6 +8,7 @@
 #include "common/change.h"
 #include "common/csv.h"
 #include "common/stats.h"
+#include "common/text.h"
 #include "training/log.h"
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
@@ -17,14 +18,14 @@ static double median(double *x, tt_size n) {
     return n > 0 ? stats_quantile(x, n, 0.5) : NAN;
 }
 
-/* The group of these cells (contiguous, one a seed); x is scratch for one number a seed. */
-static void summarise(seed_group *g, const cell *cells, int seeds, double *x) {
-    g->d_k = cells->d_k;
-    g->scale = cells->scale;
-    g->lr = cells->lr;
+/* The group of these runs (contiguous, one a seed); x is scratch for one number a seed. */
+static void summarise(seed_group *g, const run *runs, int seeds, double *x) {
+    g->d_k = runs->d_k;
+    g->scale = runs->scale;
+    g->lr = runs->lr;
     g->seeds = seeds;
     for (int e = 0; e < seeds; e++) {
-        x[e] = cells[e].ratio;
+        x[e] = runs[e].ratio;
         g->counts[verdict_of(x[e])]++;
     }
     stats_sort(x, seeds);
@@ -35,11 +36,11 @@ static void summarise(seed_group *g, const cell *cells, int seeds, double *x) {
     for (int i = 0; i < columns_count(); i++) {
         tt_size n = 0;
         for (int e = 0; e < seeds; e++)
-            if (cells[e].row_count > 0) x[n++] = cells[e].rows[0].value[i];
+            if (runs[e].row_count > 0) x[n++] = runs[e].rows[0].value[i];
         g->first[i] = median(x, n);
         n = 0;
         for (int e = 0; e < seeds; e++)
-            if (cells[e].row_count > 0) x[n++] = cells[e].rows[cells[e].row_count - 1].value[i];
+            if (runs[e].row_count > 0) x[n++] = runs[e].rows[runs[e].row_count - 1].value[i];
         g->last[i] = median(x, n);
     }
 }
@@ -55,7 +56,7 @@ bool report_new(report *r, const sweep *s) {
     for (tt_size i = 0; good && i < r->count; i++) {
         r->groups[i].first = r->medians + 2 * (size_t)i * columns;
         r->groups[i].last = r->groups[i].first + columns;
-        summarise(&r->groups[i], &s->cells[i * seeds], seeds, x);
+        summarise(&r->groups[i], &s->runs[i * seeds], seeds, x);
     }
     free(x);
     if (!good) report_free(r);
@@ -87,7 +88,7 @@ static void print_group_key(FILE *to, const seed_group *g) {
     csv_number(to, g->lr);
 }
 
-static const char *cell_reason(const cell *c, verdict v) {
+static const char *run_reason(const run *c, verdict v) {
     if (c->row_count == 0) return "";
     const double *last = c->rows[c->row_count - 1].value;
     return verdict_reason(v, last[column_find("entropy_mean")],
@@ -97,12 +98,12 @@ static const char *cell_reason(const cell *c, verdict v) {
 void report_runs_csv(FILE *to, const report *r) {
     (void)fputs("seed,d_k,scale,lr,steps,ratio,verdict,reason,steps_taken\n", to);
     for (tt_size i = 0; i < r->sweep->count; i++) {
-        const cell *c = &r->sweep->cells[i];
+        const run *c = &r->sweep->runs[i];
         const verdict v = verdict_of(c->ratio);
         log_key(to, c);
         (void)fprintf(to, ",%td", r->sweep->config.steps);
         csv_number(to, c->ratio);
-        (void)fprintf(to, ",%s,%s,%td\n", verdict_name(v), cell_reason(c, v), c->steps);
+        (void)fprintf(to, ",%s,%s,%td\n", verdict_name(v), run_reason(c, v), c->steps);
     }
 }
 
@@ -146,23 +147,23 @@ static double band_value(const char *band, const log_row *row) {
 
 /* The row of that step: row r, or an earlier one where a row was not finite and left out; or NULL.
  */
-static const log_row *row_at(const cell *c, tt_size r, int64_t step) {
+static const log_row *row_at(const run *c, tt_size r, int64_t step) {
     for (tt_size i = r < c->row_count ? r : c->row_count - 1; i >= 0; i--)
         if (c->rows[i].step == step) return &c->rows[i];
     return NULL;
 }
 
 /* One step, of every seed that has it. */
-static void print_bands_row(FILE *to, const report *rep, const seed_group *g, const cell *cells,
+static void print_bands_row(FILE *to, const report *rep, const seed_group *g, const run *runs,
                             tt_size r, int64_t step, double *x) {
     int n = 0;
-    for (int e = 0; e < g->seeds; e++) n += row_at(&cells[e], r, step) != NULL;
+    for (int e = 0; e < g->seeds; e++) n += row_at(&runs[e], r, step) != NULL;
     print_group_key(to, g);
     (void)fprintf(to, ",%" PRId64 ",%d", step, n);
     for (int b = 0; b < BAND_COUNT; b++) {
         tt_size k = 0;
         for (int e = 0; e < g->seeds; e++) {
-            const log_row *row = row_at(&cells[e], r, step);
+            const log_row *row = row_at(&runs[e], r, step);
             if (row) x[k++] = band_value(BANDS[b], row);
         }
         stats_sort(x, k);
@@ -182,12 +183,12 @@ bool report_bands_csv(FILE *to, const report *r) {
         (void)fprintf(to, ",%s_median,%s_q1,%s_q3", BANDS[b], BANDS[b], BANDS[b]);
     (void)fputs(",steps\n", to);
     for (tt_size i = 0; i < r->count; i++) {
-        const cell *cells = &r->sweep->cells[i * seeds];
-        const cell *longest = cells;
+        const run *runs = &r->sweep->runs[i * seeds];
+        const run *longest = runs;
         for (int e = 1; e < seeds; e++)
-            if (cells[e].row_count > longest->row_count) longest = &cells[e];
+            if (runs[e].row_count > longest->row_count) longest = &runs[e];
         for (tt_size row = 0; row < longest->row_count; row++)
-            print_bands_row(to, r, &r->groups[i], cells, row, longest->rows[row].step, x);
+            print_bands_row(to, r, &r->groups[i], runs, row, longest->rows[row].step, x);
     }
     free(x);
     return true;
@@ -195,33 +196,44 @@ bool report_bands_csv(FILE *to, const report *r) {
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/* "stalled 4, slow 1 (too sharp)": the group's verdict first, then what other seeds did. */
+/* "stalled 4, slow 1 (sharp)": the group's verdict first, then what other seeds did. */
 static void print_verdict_cell(FILE *to, const seed_group *g) {
     const char *reason = group_reason(g);
     (void)fprintf(to, "%s %d", verdict_name((int)g->verdict), g->counts[g->verdict]);
     for (int v = 0; v < VERDICTS; v++)
         if (v != (int)g->verdict && g->counts[v] > 0)
             (void)fprintf(to, ", %s %d", verdict_name(v), g->counts[v]);
-    if (reason[0]) (void)fprintf(to, " (%s)", reason);
+    if (reason[0]) (void)fprintf(to, " (%s)", reason + strlen("too "));
     (void)fputc('\n', to);
 }
 
-void report_table(FILE *to, const report *r) {
-    (void)fprintf(to,
-                  "ratio: loss / loss of not attending at the end, median over seeds; row grad: "
-                  "through the\nsoftmax, median row, and |dL/dWq|: both at step 0, median over "
-                  "seeds; verdict: seeds\n\n");
-    (void)fprintf(to, "%6s  %-6s %9s %9s %20s %9s %9s  %s\n", "d_k", "scale", "lr", "ratio",
-                  "(quartiles)", "row grad", "|dL/dWq|", "verdict");
+/* The learning rate has a column only where there are several. */
+static void print_table(FILE *to, const void *context) {
+    const report *r = context;
+    const bool rates = r->sweep->config.lr_count > 1 || r->sweep->config.lr_in_logits;
+    (void)fprintf(to, "%5s %-6s ", "d_k", "scale");
+    if (rates) (void)fprintf(to, "%5s ", "lr");
+    (void)fprintf(to, "%8s %16s %7s %6s  %s\n", "ratio", "quartiles", "rowgrad", "|dWq|",
+                  "verdict");
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
         char quartiles[48];
-        (void)snprintf(quartiles, sizeof quartiles, "(%.3g..%.3g)", g->ratio_q1, g->ratio_q3);
-        (void)fprintf(to, "%6" PRId64 "  %-6s %9.3g %9.3g %20s %9.2g %9.2g  ", g->d_k,
-                      g->scale->name, g->lr, g->ratio_median, quartiles,
+        (void)snprintf(quartiles, sizeof quartiles, "%.2g..%.2g", g->ratio_q1, g->ratio_q3);
+        (void)fprintf(to, "%5" PRId64 " %-6s ", g->d_k, g->scale->name);
+        if (rates) (void)fprintf(to, "%5.3g ", g->lr);
+        (void)fprintf(to, "%8.3g %16s %7.2g %6.2g  ", g->ratio_median, quartiles,
                       first_of(g, "row_grad_median"), first_of(g, "grad_wq"));
         print_verdict_cell(to, g);
     }
+}
+
+void report_table(FILE *to, const report *r) {
+    text_flow(to,
+              "ratio: loss / loss of not attending at the end, median over seeds; rowgrad: through "
+              "the softmax, median row, and |dWq| = |dL/dWq|: both at step 0, median over seeds; "
+              "verdict: seeds\n\n",
+              0);
+    text_flow_from(to, print_table, r, 8);
     (void)fputc('\n', to);
 }
 
@@ -325,7 +337,7 @@ static void print_failure_sentence(FILE *to, const report *r, int scale) {
     if (!worst) return;
     (void)fprintf(
         to,
-        "At d_k %" PRId64 ", scale %s, lr %.3g the %s model is %s: its rows' entropy ends "
+        "At d_k %" PRId64 ", scale %s, lr %.3g the %s student is %s: its rows' entropy ends "
         "at %.2g nats, the teacher's at %.2g; one scalar on its logits would bring the "
         "ratio from %.3g to %.2g (its score matrix has cosine %.2g with the teacher's).\n",
         worst->d_k, worst->scale->name, worst->lr, verdict_name((int)worst->verdict),
@@ -333,9 +345,14 @@ static void print_failure_sentence(FILE *to, const report *r, int scale) {
         worst->ratio_median, last_of(worst, "ratio_rescaled"), last_of(worst, "cos_m"));
 }
 
-void report_findings(FILE *to, const report *r) {
+static void print_findings(FILE *to, const void *context) {
+    const report *r = context;
     const sweep_config *c = &r->sweep->config;
     for (int l = 0; l < c->lr_count; l++) print_verdict_sentence(to, r, l);
     print_gradient_sentence(to, r);
     for (int k = 0; k < c->scale_count; k++) print_failure_sentence(to, r, k);
+}
+
+void report_findings(FILE *to, const report *r) {
+    text_flow_from(to, print_findings, r, 0);
 }

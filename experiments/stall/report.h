@@ -28,11 +28,11 @@ typedef struct report {
     double *medians; /* of all groups */
 } report;
 
-/* Computed from finished cells; the sweep is borrowed. False without memory. */
+/* Computed from finished runs; the sweep is borrowed. False without memory. */
 bool report_new(report *r, const sweep *s);
 void report_free(report *r);
 
-/* One row a cell: how it ended (steps: asked for; steps_taken: fewer if it diverged). */
+/* One row a run: how it ended (steps: asked for; steps_taken: fewer if it diverged). */
 void report_runs_csv(FILE *to, const report *r);
 
 /* One row a group. */

@@ -121,7 +121,7 @@ static bool read_gain(request *q) {
 /* Extreme rates and gains can overflow or vanish on the way to the rate that is used. */
 static bool rates_make_sense(const request *q, const sweep *s) {
     for (tt_size i = 0; i < s->count; i++) {
-        const cell *c = &s->cells[i];
+        const run *c = &s->runs[i];
         if (isfinite(c->lr) && c->lr > 0 && !isinf(c->kappa)) continue;
         return complain("--lr %s with --lr-unit %s, --init-gain %s: at d_k %" PRId64
                         ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
@@ -131,13 +131,13 @@ static bool rates_make_sense(const request *q, const sweep *s) {
     return true;
 }
 
-/* Refuses what this machine cannot hold before anything is allocated, and runs no more cells at
+/* Refuses what this machine cannot hold before anything is allocated, and runs no more runs at
  * once than fit. */
 static bool fits_memory(request *q) {
     const double job = sweep_job_bytes(&q->config), log = sweep_log_bytes(&q->config);
     if (!machine_fits(job + log,
                       "--d-k %s, --batch %s, --tokens %s, --d-model %s, --d-v %s, --steps %s: the "
-                      "cells of the largest d_k, trained together, and the log need",
+                      "runs of the largest d_k, trained together, and the log need",
                       text_of(q, "d-k"), text_of(q, "batch"), text_of(q, "tokens"),
                       text_of(q, "d-model"), text_of(q, "d-v"), text_of(q, "steps")))
         return false;
@@ -198,7 +198,7 @@ static void catch_signals(void) {
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-typedef struct run {
+typedef struct state {
     const request *request;
     sweep sweep;
     char *settings;
@@ -206,12 +206,12 @@ typedef struct run {
     partial partial; /* while it lasts, unless FILE is written directly */
     progress progress;
     tt_size finished;
-} run;
+} state;
 
-static bool on_finished(void *context, const cell *c) {
-    run *r = context;
+static bool on_finished(void *context, const run *c) {
+    state *r = context;
     r->finished++;
-    progress_cell(&r->progress);
+    progress_item(&r->progress);
     if (!r->partial.path) return true;
     bool good = partial_add(&r->partial, c);
     if (!good) progress_end(&r->progress);
@@ -219,25 +219,25 @@ static bool on_finished(void *context, const cell *c) {
 }
 
 static void on_advanced(void *context, tt_size steps, double work) {
-    run *r = context;
+    state *r = context;
     progress_advance(&r->progress, steps, work);
 }
 
 enum { LOG, RUNS, SUMMARY, BANDS, FILES };
 static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv"};
 
-static bool open_files(run *r) {
+static bool open_files(state *r) {
     const request *q = r->request;
     if (q->direct) return results_open(&r->files, q->text, ENDINGS, FILES);
     if (!results_may_open(q->text, ENDINGS, FILES)) return false;
     bool good = partial_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume);
-    for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.cells[i].finished;
+    for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.runs[i].finished;
     return good;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static bool write_files(run *r, const report *rep) {
+static bool write_files(state *r, const report *rep) {
     results *to = &r->files;
     if (!r->request->direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
     log_write(to->file[LOG].stream, &r->sweep, r->request->init);
@@ -249,7 +249,7 @@ static bool write_files(run *r, const report *rep) {
     return results_commit(to);
 }
 
-static void say_results(const run *r, const report *rep) {
+static void say_results(const state *r, const report *rep) {
     FILE *to = results_people(&r->files);
     if (r->request->quiet) return;
     report_table(to, rep);
@@ -257,7 +257,7 @@ static void say_results(const run *r, const report *rep) {
     results_say(&r->files, to);
 }
 
-static int finish(run *r) {
+static int finish(state *r) {
     report rep;
     if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
     bool good = write_files(r, &rep);
@@ -269,28 +269,28 @@ static int finish(run *r) {
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
-static int interrupted(const run *r) {
+static int interrupted(const state *r) {
     if (!r->partial.path)
         return message_fail(EXIT_SIGNAL + stop_signal,
-                            "interrupted; %td of %td cells were done, nothing is written",
+                            "interrupted; %td of %td runs were done, nothing is written",
                             r->finished, r->sweep.count);
     return message_fail(EXIT_SIGNAL + stop_signal,
-                        "interrupted; %td of %td cells are complete and kept in %s; the same "
+                        "interrupted; %td of %td runs are complete and kept in %s; the same "
                         "command with --resume goes on from there",
                         r->finished, r->sweep.count, r->partial.path);
 }
 
-static int train_and_finish(run *r) {
+static int train_and_finish(state *r) {
     char error[256];
     double work = 0;
     const sweep_config *c = &r->sweep.config;
     for (tt_size i = 0; i < r->sweep.count; i++)
-        if (!r->sweep.cells[i].finished)
-            work += (double)c->steps * sweep_job_work(c, r->sweep.cells[i].d_k) / c->scale_count;
+        if (!r->sweep.runs[i].finished)
+            work += (double)c->steps * sweep_job_work(c, r->sweep.runs[i].d_k) / c->scale_count;
     progress_start(&r->progress, r->sweep.count, work, r->request->quiet);
-    r->progress.cells_done = r->finished;
+    r->progress.items_done = r->finished;
     sweep_observer observer = {r, on_finished, on_advanced};
-    sweep_result result = sweep_run(&r->sweep, &observer, &stop_signal, error, sizeof error);
+    sweep_result result = sweep_train(&r->sweep, &observer, &stop_signal, error, sizeof error);
     progress_end(&r->progress);
     if (result == SWEEP_STOPPED && r->finished < r->sweep.count) return interrupted(r);
     if (result != SWEEP_FAILED) return finish(r);
@@ -299,7 +299,7 @@ static int train_and_finish(run *r) {
 
 static int run_stall(const options *o) {
     static request q;
-    run r = {.request = &q};
+    state r = {.request = &q};
     q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
     r.settings = settings_describe(o);
@@ -326,6 +326,10 @@ static void print_more(FILE *to) {
     scale_option_help(to);
 }
 
+static const char *const EXAMPLES[] = {"stall --d-k 8,512 --seed 0 --output results/first.csv",
+                                       "stall --d-k 64 --seed 0 --lr-unit logit --output results/step.csv",
+                                       NULL};
+
 const command_spec STALL_COMMAND = {
     .name = "stall",
     .summary =
@@ -335,12 +339,13 @@ const command_spec STALL_COMMAND = {
     .words = WORDS,
     .notes =
         "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a "
-        "row\nfor each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for "
-        "plots) and stem.meta (the settings).\n"
-        "With --output - the log goes to standard output, the table to standard error, and "
-        "nothing\nelse is written; so too where FILE is a pipe or a device.\n"
+        "row for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for "
+        "plots) and stem.meta (the settings). With --output - the log goes to standard output, "
+        "the table to standard error, and nothing else is written; so too where FILE is a pipe or "
+        "a device.\n"
         "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained "
-        "<= 0.1,\nstalled >= 1 (no better than not attending), else slow.",
+        "<= 0.1, stalled >= 1 (no better than not attending), else slow.",
+    .examples = EXAMPLES,
     .more = print_more,
     .run = run_stall,
 };

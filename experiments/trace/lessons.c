@@ -190,8 +190,8 @@ static int run_one_hot(const trace_settings *settings, const mask_request *mask)
         "Each entry of Q and K keeps its size; q.k grows as sqrt(d_k), as that of independent "
         "entries.\n");
     (void)snprintf(label, sizeof label, "with %.14s", settings->rule->name);
-    show_table_head(&settings->show, "Mean entropy in nats of the rows (mean largest weight)",
-                    label, "without the scale");
+    show_table_head(&settings->show, "Mean entropy, nats (mean largest weight)", label,
+                    "without the scale");
     for (tt_size d_k = NARROW; d_k <= WIDEST && least < 1 - 1e-6; d_k *= 4) {
         widen(d_k, q, k);
         head = head_of(q, k, v, QUERIES, KEYS, d_k, 2, mask);

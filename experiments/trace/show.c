@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 enum {
     CELL_BYTES = 48, /* -1.<17 digits>e-308 and more */
     GAP = 2,         /* spaces before a cell */
     BETWEEN = 4,     /* between two matrices */
-    HALF = (SHOW_WIDTH - BETWEEN) / 2,
+    TABLE_CELL = 19,
     MARKDOWN_COLUMNS_MOST = 16
 };
 
@@ -97,6 +99,10 @@ static int print_title(const show *s, const shown *a) {
     return fprintf(s->to, "%s%s%s [%td,%td]", bold, a->title, bold, a->m.rows, a->m.cols);
 }
 
+static int title_width(const shown *a) {
+    return snprintf(NULL, 0, "%s [%td,%td]", a->title, a->m.rows, a->m.cols);
+}
+
 static void print_elided(const show *s, const shown *a, const layout *l) {
     if (l->cols == a->m.cols && l->rows == a->m.rows) return;
     (void)fprintf(s->to, "%s(shown: the first %td of %td rows, %td of %td columns)\n",
@@ -104,7 +110,7 @@ static void print_elided(const show *s, const shown *a, const layout *l) {
 }
 
 static void print_text(const show *s, const shown *a) {
-    layout l = lay_out(s, a, SHOW_WIDTH);
+    layout l = lay_out(s, a, text_width());
     (void)print_title(s, a);
     (void)fputc('\n', s->to);
     for (tt_size i = 0; i < l.rows; i++) {
@@ -142,14 +148,19 @@ void show_matrix(const show *s, const shown *a) {
     show_gap(s);
 }
 
+static int half(void) {
+    return (text_width() - BETWEEN) / 2;
+}
+
 /* Fills up to where the right matrix starts. */
 static void print_to_right(const show *s, int width) {
-    for (; width < HALF + BETWEEN; width++) (void)fputc(' ', s->to);
+    for (; width < half() + BETWEEN; width++) (void)fputc(' ', s->to);
 }
 
 void show_pair(const show *s, const shown *a, const shown *b) {
-    layout l = lay_out(s, a, HALF), r = lay_out(s, b, HALF);
-    if (s->markdown || l.cols < a->m.cols || r.cols < b->m.cols) {
+    layout l = lay_out(s, a, half()), r = lay_out(s, b, half());
+    if (s->markdown || l.cols < a->m.cols || r.cols < b->m.cols || title_width(a) > half() ||
+        title_width(b) > half()) {
         show_matrix(s, a);
         show_matrix(s, b);
         return;
@@ -172,15 +183,19 @@ void show_pair(const show *s, const shown *a, const shown *b) {
 /* ---- Text and tables ------------------------------------------------------------------------- */
 
 void show_heading(const show *s, const char *text) {
-    (void)fprintf(s->to, "%s%s\n\n", s->markdown ? "## " : "", text);
+    show_line(s, "%s%s\n", s->markdown ? "## " : "", text);
 }
 
 void show_line(const show *s, const char *format, ...) {
+    char text[1024];
     va_list args;
     va_start(args, format);
-    (void)vfprintf(s->to, format, args);
-    (void)fputc('\n', s->to);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (s->markdown)
+        (void)fprintf(s->to, "%s\n", text);
+    else
+        text_line(s->to, 0, "%s", text);
 }
 
 void show_table_head(const show *s, const char *label, const char *a, const char *b) {
@@ -189,11 +204,17 @@ void show_table_head(const show *s, const char *label, const char *a, const char
 }
 
 void show_table_row(const show *s, const char *label, const char *a, const char *b) {
-    if (s->markdown)
+    const int room = text_width() - (b ? 2 : 1) * (TABLE_CELL + 1);
+    if (s->markdown) {
         (void)fprintf(s->to, "| %s | %s |", label, a);
-    else
-        (void)fprintf(s->to, "%-60s %19s", label, a);
-    if (b) (void)fprintf(s->to, s->markdown ? " %s |" : " %19s", b);
+        if (b) (void)fprintf(s->to, " %s |", b);
+        (void)fputc('\n', s->to);
+        return;
+    }
+    const bool fits = (int)strlen(label) <= room;
+    if (!fits) text_line(s->to, 2, "%s", label);
+    (void)fprintf(s->to, "%-*s %*s", room > 0 ? room : 0, fits ? label : "", TABLE_CELL, a);
+    if (b) (void)fprintf(s->to, " %*s", TABLE_CELL, b);
     (void)fputc('\n', s->to);
 }
 

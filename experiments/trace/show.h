@@ -1,5 +1,6 @@
-/* show.h: matrices and small tables for people to read: aligned text of at most SHOW_WIDTH columns,
- * or Markdown. What does not fit is left out with a note, never wrapped or cut in the middle.
+/* show.h: matrices and small tables for people to read: aligned text as wide as
+ * text_width() allows, or Markdown. What does not fit is left out with a note, never wrapped or cut
+ * in the middle.
  */
 #ifndef TRACE_SHOW_H
 #define TRACE_SHOW_H
@@ -10,7 +11,7 @@
 #include "common/message.h"
 #include "tt/mask.h"
 
-enum { SHOW_WIDTH = 100, SHOW_ROWS_MOST = 16 };
+enum { SHOW_ROWS_MOST = 16 };
 
 typedef struct show {
     FILE *to;
@@ -33,7 +34,7 @@ bool show_can_highlight(void);
 
 void show_heading(const show *s, const char *text);
 
-/* A line of text that stands by itself; format as for printf. */
+/* A paragraph that stands by itself, wrapped in text; format as for printf. */
 void show_line(const show *s, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Title, shape and values. Fixed point, or scientific where that would show no digits (all entries
@@ -44,7 +45,8 @@ void show_matrix(const show *s, const shown *a);
 /* Two matrices side by side where both fit, else one under the other. */
 void show_pair(const show *s, const shown *a, const shown *b);
 
-/* A table: a head and then rows of a label and one or two cells (b NULL: one). */
+/* A table: a head and then rows of a label and one or two cells (b NULL: one). A label that is too
+ * wide has a line of its own. */
 void show_table_head(const show *s, const char *label, const char *a, const char *b);
 void show_table_row(const show *s, const char *label, const char *a, const char *b);
 

@@ -188,11 +188,11 @@ static void show_sharpness(const trace *t) {
         const char *label;
         head_stat stat;
     } ROWS[] = {
-        {"standard deviation of the logits within a row", HEAD_LOGIT_SPREAD},
+        {"standard deviation of a row's logits", HEAD_LOGIT_SPREAD},
         {"entropy of a row, nats", HEAD_ENTROPY},
         {"entropy / ln(visible keys): 1 is uniform", HEAD_ENTROPY_NORMALISED},
         {"largest weight of a row", HEAD_MAX_WEIGHT},
-        {"norm of the softmax Jacobian: 0 lets no gradient pass", HEAD_JACOBIAN_MEAN},
+        {"softmax Jacobian: 0 passes no gradient", HEAD_JACOBIAN_MEAN},
     };
     char cell[2][CELL];
     const int digits = t->show->digits < 12 ? t->show->digits : 12; /* as a cell holds */
@@ -289,7 +289,7 @@ static bool show_checks(const trace *t) {
     row(t, "all numbers are finite", finite);
     row(t, "shapes: P is [Tq,Tk], O is [Tq,d_v]", shapes);
     row(t, "each row of weights sums to 1", sums);
-    row(t, "each output lies within the range of the values", range);
+    row(t, "outputs lie within the range of values", range);
     if (t->settings->backward) row(t, "each row of dZ sums to 0", zero);
     show_gap(t->show);
     return good;

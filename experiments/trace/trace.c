@@ -138,6 +138,10 @@ static int run_trace(const options *o) {
     return q.lesson < 0 ? run_files(&q) : trace_lesson_run(q.lesson, &q.settings, &q.mask);
 }
 
+static const char *const EXAMPLES[] = {
+    "trace --lesson five-tokens --backward",
+    "trace --causal --q q.npy --k k.npy --v v.npy --format markdown", NULL};
+
 const command_spec TRACE_COMMAND = {
     .name = "trace",
     .summary =
@@ -147,6 +151,7 @@ const command_spec TRACE_COMMAND = {
     .words = WORDS,
     .notes = "On a terminal the largest logit and weight of a row are highlighted, unless NO_COLOR "
              "is set.",
+    .examples = EXAMPLES,
     .more = print_more,
     .run = run_trace,
 };

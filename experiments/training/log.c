@@ -19,12 +19,12 @@ void log_header(FILE *to) {
     (void)fputc('\n', to);
 }
 
-void log_key(FILE *to, const cell *c) {
+void log_key(FILE *to, const run *c) {
     (void)fprintf(to, "%" PRId64 ",%" PRId64 ",%s", c->seed, c->d_k, c->scale->name);
     csv_number(to, c->lr);
 }
 
-void log_cell(FILE *to, const cell *c, const char *init) {
+void log_run(FILE *to, const run *c, const char *init) {
     for (tt_size r = 0; r < c->row_count; r++) {
         log_key(to, c);
         (void)fprintf(to, ",%" PRId64, c->rows[r].step);
@@ -41,7 +41,7 @@ void log_cell(FILE *to, const cell *c, const char *init) {
 
 void log_write(FILE *to, const sweep *s, const char *init) {
     log_header(to);
-    for (tt_size i = 0; i < s->count; i++) log_cell(to, &s->cells[i], init);
+    for (tt_size i = 0; i < s->count; i++) log_run(to, &s->runs[i], init);
 }
 
 bool log_read_number(const char **at, double *out) {

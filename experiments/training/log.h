@@ -12,10 +12,10 @@
 void log_header(FILE *to);
 
 /* "seed,d_k,scale,lr" of a run. */
-void log_key(FILE *to, const cell *c);
+void log_key(FILE *to, const run *c);
 
 /* The rows of one run; init names where it started. */
-void log_cell(FILE *to, const cell *c, const char *init);
+void log_run(FILE *to, const run *c, const char *init);
 
 /* The whole log: header and all runs, nested as d_k, scale, lr, seed, step. */
 void log_write(FILE *to, const sweep *s, const char *init);

@@ -18,7 +18,7 @@
 #include "common/settings.h"
 #include "training/log.h"
 
-static const char TITLE[] = "# sqrtdk stall, unfinished: complete cells in the order they ended\n";
+static const char TITLE[] = "# sqrtdk stall, unfinished: complete runs in the order they ended\n";
 static const char COMPLETE[] = "# complete,";
 
 enum { LINE_BYTES = 4096 };
@@ -40,12 +40,12 @@ static void write_format(FILE *to) {
 }
 
 /* A complete run, with a hash of its lines; false, with errno, if it did not arrive. */
-static bool write_cell(FILE *to, const cell *c, const char *init) {
+static bool write_run(FILE *to, const run *c, const char *init) {
     char *text = NULL;
     size_t size = 0;
     FILE *lines = open_memstream(&text, &size);
     if (!lines) return false;
-    log_cell(lines, c, init);
+    log_run(lines, c, init);
     (void)fputs(COMPLETE, lines);
     log_key(lines, c);
     (void)fprintf(lines, ",%td", c->steps);
@@ -97,8 +97,8 @@ static found_kind compare_beginning(FILE *from, const char *settings) {
     return kind;
 }
 
-/* The cell that a line's first fields (seed, d_k, scale, lr) name, and where they end. */
-static cell *named_cell(const sweep *s, const char *line, const char **rest) {
+/* The run that a line's first fields (seed, d_k, scale, lr) name, and where they end. */
+static run *named_run(const sweep *s, const char *line, const char **rest) {
     char *at, *end;
     const int64_t seed = strtoll(line, &at, 10);
     const int64_t d_k = *at == ',' ? strtoll(at + 1, &at, 10) : 0;
@@ -109,7 +109,7 @@ static cell *named_cell(const sweep *s, const char *line, const char **rest) {
     const double lr = strtod(scale + length + 1, &end);
     *rest = end + (*end == ',');
     for (tt_size i = 0; *end == ',' && i < s->count; i++) {
-        cell *c = &s->cells[i];
+        run *c = &s->runs[i];
         if (c->seed == seed && c->d_k == d_k && c->lr == lr &&
             strncmp(c->scale->name, scale, length) == 0 && c->scale->name[length] == '\0')
             return c;
@@ -117,8 +117,8 @@ static cell *named_cell(const sweep *s, const char *line, const char **rest) {
     return NULL;
 }
 
-/* The last line of a cell: steps taken, ratio, and the hash of all before it. */
-static bool read_end(const char *line, const char *at, uint64_t hash, cell *c) {
+/* The last line of a run: steps taken, ratio, and the hash of all before it. */
+static bool read_end(const char *line, const char *at, uint64_t hash, run *c) {
     double steps;
     if (!log_read_number(&at, &steps) || !log_read_number(&at, &c->ratio)) return false;
     c->steps = (tt_size)steps;
@@ -128,12 +128,12 @@ static bool read_end(const char *line, const char *at, uint64_t hash, cell *c) {
     return strcmp(at, expected) == 0;
 }
 
-/* One line; *hash is that of the cell's lines so far. */
+/* One line; *hash is that of the run's lines so far. */
 static bool read_line(const sweep *s, const char *line, uint64_t *hash) {
     const size_t mark = strlen(COMPLETE);
     bool complete = strncmp(line, COMPLETE, mark) == 0;
     const char *rest;
-    cell *c = named_cell(s, complete ? line + mark : line, &rest);
+    run *c = named_run(s, complete ? line + mark : line, &rest);
     if (!c || c->finished) return false;
     if (complete) {
         c->finished = read_end(line, rest, *hash, c);
@@ -155,7 +155,7 @@ static found_kind read_found(FILE *from, const char *settings, sweep *s) {
         if (!read_line(s, line, &hash)) result = FOUND_DAMAGED;
     }
     for (tt_size i = 0; i < s->count; i++)
-        if (!s->cells[i].finished) s->cells[i].row_count = 0;
+        if (!s->runs[i].finished) s->runs[i].row_count = 0;
     return result;
 }
 
@@ -194,7 +194,7 @@ static bool keep_found(const partial *p) {
     if (!keep_aside(p->target, ending, 1, &kept)) return false;
     if (kept)
         (void)complain(
-            "an interrupted run's complete runs are kept as %s (--resume would have gone "
+            "an interrupted sweep's complete runs are kept as %s (--resume would have gone "
             "on from them)",
             kept);
     free(kept);
@@ -235,7 +235,7 @@ static bool start_anew(partial *p, const char *settings, const sweep *s) {
     write_format(p->file.stream);
     bool good = true;
     for (tt_size i = 0; good && i < s->count; i++)
-        if (s->cells[i].finished) good = write_cell(p->file.stream, &s->cells[i], p->init);
+        if (s->runs[i].finished) good = write_run(p->file.stream, &s->runs[i], p->init);
     if (!good || fflush(p->file.stream) != 0) return cannot_write(p->path);
     good = output_commit(&p->file);
     output_settle(&p->file);
@@ -258,8 +258,8 @@ bool partial_open(partial *p, const char *target, const char *settings, const ch
            start_anew(p, settings, s);
 }
 
-bool partial_add(partial *p, const cell *c) {
-    return write_cell(p->file.stream, c, p->init) || cannot_write(p->path);
+bool partial_add(partial *p, const run *c) {
+    return write_run(p->file.stream, c, p->init) || cannot_write(p->path);
 }
 
 void partial_remove(const partial *p) {

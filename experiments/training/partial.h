@@ -28,7 +28,7 @@ bool partial_open(partial *p, const char *target, const char *settings, const ch
                   bool resume);
 
 /* Adds a complete run; false, and one line, if it could not be written. */
-bool partial_add(partial *p, const cell *c);
+bool partial_add(partial *p, const run *c);
 
 /* Removes the file of a sweep that is done. */
 void partial_remove(const partial *p);

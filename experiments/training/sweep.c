@@ -14,7 +14,7 @@
 
 enum { LAST_STEPS = 20 }; /* a verdict is the median over so many */
 
-/* ---- Cells ----------------------------------------------------------------------------------- */
+/* ---- Runs ----------------------------------------------------------------------------------- */
 
 static double gain_at(const sweep_config *c, int64_t d_k) {
     double root = sqrt(sqrt((double)d_k)); /* exact where d_k is a power of 16 */
@@ -22,15 +22,15 @@ static double gain_at(const sweep_config *c, int64_t d_k) {
     return c->gain_kind == GAIN_DK_UP ? root : c->gain;
 }
 
-static tt_size rows_per_cell(const sweep_config *c) {
+static tt_size rows_per_run(const sweep_config *c) {
     return (c->steps - 1) / c->every + 2;
 }
 
 tt_size sweep_rows(const sweep *s) {
-    return rows_per_cell(&s->config);
+    return rows_per_run(&s->config);
 }
 
-bool sweep_make_rows(const sweep *s, cell *c) {
+bool sweep_make_rows(const sweep *s, run *c) {
     const size_t rows = (size_t)sweep_rows(s), columns = (size_t)columns_count();
     if (c->rows) return true;
     c->rows = calloc(rows, sizeof *c->rows);
@@ -40,13 +40,13 @@ bool sweep_make_rows(const sweep *s, cell *c) {
     return c->rows && c->values;
 }
 
-cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed) {
+run *sweep_run_at(const sweep *s, int d_k, int scale, int lr, int seed) {
     const sweep_config *c = &s->config;
     tt_size at = ((tt_size)d_k * c->scale_count + scale) * c->lr_count + lr;
-    return &s->cells[at * c->seed_count + seed];
+    return &s->runs[at * c->seed_count + seed];
 }
 
-static void lay_out(const sweep_config *c, cell *to, int d_k, int scale, int lr, int seed) {
+static void lay_out(const sweep_config *c, run *to, int d_k, int scale, int lr, int seed) {
     to->d_k = c->d_k[d_k];
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
@@ -61,23 +61,23 @@ bool sweep_new(sweep *s, const sweep_config *config) {
     const sweep_config *c = config;
     s->config = *c;
     s->count = (tt_size)c->d_k_count * c->scale_count * c->lr_count * c->seed_count;
-    s->cells = calloc((size_t)s->count, sizeof *s->cells);
-    if (!s->cells) return false;
+    s->runs = calloc((size_t)s->count, sizeof *s->runs);
+    if (!s->runs) return false;
     for (int d = 0; d < c->d_k_count; d++)
         for (int k = 0; k < c->scale_count; k++)
             for (int l = 0; l < c->lr_count; l++)
                 for (int e = 0; e < c->seed_count; e++)
-                    lay_out(c, sweep_cell(s, d, k, l, e), d, k, l, e);
+                    lay_out(c, sweep_run_at(s, d, k, l, e), d, k, l, e);
     return true;
 }
 
 void sweep_free(sweep *s) {
-    for (tt_size i = 0; s->cells && i < s->count; i++) {
-        free(s->cells[i].rows);
-        free(s->cells[i].values);
+    for (tt_size i = 0; s->runs && i < s->count; i++) {
+        free(s->runs[i].rows);
+        free(s->runs[i].values);
     }
-    free(s->cells);
-    s->cells = NULL;
+    free(s->runs);
+    s->runs = NULL;
 }
 
 static double largest_d_k(const sweep_config *c) {
@@ -94,10 +94,10 @@ double sweep_job_bytes(const sweep_config *config) {
 }
 
 double sweep_log_bytes(const sweep_config *config) {
-    double cells =
+    double runs =
         (double)config->d_k_count * config->scale_count * config->lr_count * config->seed_count;
     double row = (double)sizeof(log_row) + columns_count() * (double)sizeof(double);
-    return cells * ((double)rows_per_cell(config) * row + sizeof(cell));
+    return runs * ((double)rows_per_run(config) * row + sizeof(run));
 }
 
 double sweep_job_work(const sweep_config *config, int64_t d_k) {
@@ -118,9 +118,9 @@ typedef struct job {
 /* One student of a job and what its verdict needs. */
 typedef struct trainee {
     student student;
-    cell *cell;
+    run *run;
     bool active;
-    double last[LAST_STEPS]; /* ratios, the newest at cell->steps % LAST_STEPS */
+    double last[LAST_STEPS]; /* ratios, the newest at run->steps % LAST_STEPS */
 } trainee;
 
 typedef struct shared {
@@ -142,19 +142,19 @@ static void fail(shared *s, const char *what) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* The median ratio of the last steps that the cell took. */
+/* The median ratio of the last steps that the run took. */
 static void conclude(trainee *t, bool diverged) {
-    tt_size n = t->cell->steps < LAST_STEPS ? t->cell->steps : LAST_STEPS;
+    tt_size n = t->run->steps < LAST_STEPS ? t->run->steps : LAST_STEPS;
     stats_sort(t->last, n);
-    t->cell->ratio = diverged || n == 0 ? INFINITY : stats_quantile(t->last, n, 0.5);
-    t->cell->finished = true;
+    t->run->ratio = diverged || n == 0 ? INFINITY : stats_quantile(t->last, n, 0.5);
+    t->run->finished = true;
     t->active = false;
 }
 
 /* One step of one student. NULL, or what failed; a run that ceases to be finite is concluded. */
 static const char *train_step(trainee *t, const teacher *from, meter *m, const sweep_config *c,
                               tt_size step) {
-    cell *to = t->cell;
+    run *to = t->run;
     const char *error = student_learn(&t->student, from);
     if (error) return error;
     double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, from);
@@ -175,7 +175,7 @@ static const char *train_step(trainee *t, const teacher *from, meter *m, const s
     return NULL;
 }
 
-static bool report_finished(shared *s, const cell *c) {
+static bool report_finished(shared *s, const run *c) {
     (void)pthread_mutex_lock(&s->lock);
     bool good = !s->failed && s->observer->finished(s->observer->context, c);
     if (!good) s->failed = true;
@@ -183,23 +183,23 @@ static bool report_finished(shared *s, const cell *c) {
     return good;
 }
 
-static bool report_advance(shared *s, tt_size cell_steps, double work) {
+static bool report_advance(shared *s, tt_size run_steps, double work) {
     (void)pthread_mutex_lock(&s->lock);
     bool go_on = !s->failed;
-    if (go_on) s->observer->advanced(s->observer->context, cell_steps, work);
+    if (go_on) s->observer->advanced(s->observer->context, run_steps, work);
     (void)pthread_mutex_unlock(&s->lock);
     return go_on;
 }
 
-/* Sets up the students of a job whose cells are not finished yet. */
+/* Sets up the students of a job whose runs are not finished yet. */
 static bool enrol(shared *s, const job *j, const teacher *from, trainee *all, int *count) {
     const sweep_config *c = &s->sweep->config;
     *count = 0;
     for (int k = 0; k < c->scale_count; k++) {
-        cell *to = sweep_cell(s->sweep, j->d_k, k, j->lr, j->seed);
+        run *to = sweep_run_at(s->sweep, j->d_k, k, j->lr, j->seed);
         if (to->finished) continue;
         trainee *t = &all[(*count)++];
-        *t = (trainee){.cell = to, .active = true};
+        *t = (trainee){.run = to, .active = true};
         to->row_count = to->steps = 0;
         if (!sweep_make_rows(s->sweep, to) || !student_new(&t->student, from, to->scale, to->gain))
             return false;
@@ -227,7 +227,7 @@ static void train(shared *s, const job *j, teacher *from, meter *m, trainee *all
             }
             if (all[i].active) continue;
             active--;
-            if (!report_finished(s, all[i].cell)) return;
+            if (!report_finished(s, all[i].run)) return;
         }
         if (!report_advance(s, trained, work)) return;
     }
@@ -263,7 +263,7 @@ static void run_piece(void *context, tt_size i) {
 
 /* ---- The sweep ------------------------------------------------------------------------------- */
 
-/* Jobs with a cell to train, those of the largest d_k first: a long job that starts last would be
+/* Jobs with a run to train, those of the largest d_k first: a long job that starts last would be
  * waited for by idle processors. */
 static bool list_jobs(shared *s) {
     const sweep_config *c = &s->sweep->config;
@@ -275,7 +275,7 @@ static bool list_jobs(shared *s) {
             for (int e = 0; e < c->seed_count; e++) {
                 bool open = false;
                 for (int k = 0; k < c->scale_count; k++)
-                    open = open || !sweep_cell(s->sweep, d, k, l, e)->finished;
+                    open = open || !sweep_run_at(s->sweep, d, k, l, e)->finished;
                 if (!open) continue;
                 tt_size at = s->job_count++;
                 for (; at > 0 && c->d_k[s->jobs[at - 1].d_k] < c->d_k[d]; at--)
@@ -285,8 +285,8 @@ static bool list_jobs(shared *s) {
     return true;
 }
 
-sweep_result sweep_run(sweep *sw, const sweep_observer *observer, const volatile sig_atomic_t *stop,
-                       char *error, size_t error_bytes) {
+sweep_result sweep_train(sweep *sw, const sweep_observer *observer,
+                         const volatile sig_atomic_t *stop, char *error, size_t error_bytes) {
     shared s = {.sweep = sw,
                 .observer = observer,
                 .stop = stop,

@@ -1,5 +1,5 @@
-/* sweep.h: all cells of a stall run, on all processors. A cell is one training run: one d_k, one
- * scale, one learning rate, one seed. Cells that differ only in the scale are trained together on
+/* sweep.h: all runs of an experiment, on all processors. A run is one training: one d_k, one
+ * scale, one learning rate, one seed. Runs that differ only in the scale are trained together on
  * the same numbers; which thread trains what, and when, changes no bit of any result.
  */
 #ifndef TRAINING_SWEEP_H
@@ -23,7 +23,7 @@ typedef struct sweep_config {
     int lr_count;
     const int64_t *seed;
     int seed_count;
-    training_config training; /* its d_k is set per cell */
+    training_config training; /* its d_k is set per run */
     tt_size steps;
     tt_size every;
     gain_kind gain_kind; /* d_k^(-1/4) and d_k^(1/4), or a number */
@@ -34,10 +34,10 @@ typedef struct sweep_config {
 
 typedef struct log_row {
     int64_t step;
-    double *value; /* [columns_count()], in the cell's own block */
+    double *value; /* [columns_count()], in the run's own block */
 } log_row;
 
-typedef struct cell {
+typedef struct run {
     int64_t d_k, seed;
     const scaling *scale;
     double lr;    /* as used: W <- W - lr dW */
@@ -49,47 +49,47 @@ typedef struct cell {
     tt_size steps; /* taken; fewer than asked for if it diverged */
     double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
     bool finished; /* false until trained to its end */
-} cell;
+} run;
 
 typedef struct sweep {
     sweep_config config;
-    cell *cells; /* nested as d_k, scale, lr, seed, each in the order given */
+    run *runs; /* nested as d_k, scale, lr, seed, each in the order given */
     tt_size count;
 } sweep;
 
-/* Lays out the cells. False without memory. Free with sweep_free. */
+/* Lays out the runs. False without memory. Free with sweep_free. */
 bool sweep_new(sweep *s, const sweep_config *config);
 void sweep_free(sweep *s);
 
-/* The cell of these indices into the config's lists. */
-cell *sweep_cell(const sweep *s, int d_k, int scale, int lr, int seed);
+/* The run of these indices into the config's lists. */
+run *sweep_run_at(const sweep *s, int d_k, int scale, int lr, int seed);
 
-/* How many rows a cell logs at most: step 0, every n-th, and the last. */
+/* How many rows a run logs at most: step 0, every n-th, and the last. */
 tt_size sweep_rows(const sweep *s);
 
-/* Gives a cell room for its rows, unless it has it; false without memory. */
-bool sweep_make_rows(const sweep *s, cell *c);
+/* Gives a run room for its rows, unless it has it; false without memory. */
+bool sweep_make_rows(const sweep *s, run *c);
 
 /* Called by one thread at a time. */
 typedef struct sweep_observer {
     void *context;
-    bool (*finished)(void *context, const cell *c); /* false stops the sweep */
-    void (*advanced)(void *context, tt_size cell_steps, double work);
+    bool (*finished)(void *context, const run *c); /* false stops the sweep */
+    void (*advanced)(void *context, tt_size run_steps, double work);
 } sweep_observer;
 
 typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_result;
 
-/* Trains every cell that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
+/* Trains every run that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
  * memory, no thread, the observer's refusal) `error` holds a line, empty if the observer spoke. */
-sweep_result sweep_run(sweep *s, const sweep_observer *observer, const volatile sig_atomic_t *stop,
-                       char *error, size_t error_bytes);
+sweep_result sweep_train(sweep *s, const sweep_observer *observer,
+                         const volatile sig_atomic_t *stop, char *error, size_t error_bytes);
 
-/* Bytes for one job (the cells of the largest d_k that are trained together), and for all logged
+/* Bytes for one job (the runs of the largest d_k that are trained together), and for all logged
  * rows. Computed before anything is allocated. */
 double sweep_job_bytes(const sweep_config *config);
 double sweep_log_bytes(const sweep_config *config);
 
-/* Multiply-adds of one step of all cells of a job, for the estimate of time left. */
+/* Multiply-adds of one step of all runs of a job, for the estimate of time left. */
 double sweep_job_work(const sweep_config *config, int64_t d_k);
 
 #endif

@@ -1,0 +1,23 @@
+/* text.h: text for people, never wider than their terminal or 80 columns. */
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
+
+#include <stdio.h>
+
+#include "common/message.h"
+
+/* COLUMNS of the environment where it is from 20 to 80, else 80. */
+int text_width(void);
+
+/* Prints lines, breaking those that are too wide at spaces; what comes after a break is indented by
+ * `hang`. Spacing within a line stays. */
+void text_flow(FILE *to, const char *text, int hang);
+
+/* Formats one paragraph or row and lets it flow, with a line end. */
+void text_line(FILE *to, int hang, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* What `print` prints, flowed. */
+typedef void text_printer(FILE *to, const void *context);
+void text_flow_from(FILE *to, text_printer *print, const void *context, int hang);
+
+#endif
