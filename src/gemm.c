@@ -109,7 +109,7 @@ static void copy_panel(tt_gemm_form form, tt_size n, tt_size k, const double *b,
 void tt_gemm(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a, const double *b,
              double *c, bool accumulate) {
     double buffer[KC * NR];
-    column_block_fn *run = pick();
+    column_block_fn *multiply = pick();
     if (k == 0 && !accumulate) memset(c, 0, (size_t)(m * n) * sizeof *c);
     for (tt_size j0 = 0; j0 < n; j0 += NR) {
         int cols = n - j0 < NR ? (int)(n - j0) : NR;
@@ -125,7 +125,7 @@ void tt_gemm(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a
             } else {
                 copy_panel(form, n, k, b, p0, kc, j0, cols, buffer);
             }
-            run(m, kc, at, panel, panel_row, c + j0, n, cols, accumulate || p0 > 0);
+            multiply(m, kc, at, panel, panel_row, c + j0, n, cols, accumulate || p0 > 0);
         }
     }
 }
