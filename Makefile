@@ -91,7 +91,7 @@ valgrind: all $(BUILD)/tests/run
 	    $(BUILD)/tests/run || exit 1; done
 	for options in "--d-k 2,3 --keys 3,4 --scale none,keys,t5" "--sigma 1,8 --keys 5"; do \
 	  valgrind -q --error-exitcode=1 --leak-check=full $(BUILD)/sqrtdk saturation $$options \
-	    --rows 60 --output $(BUILD)/tests/scratch/valgrind.csv >$(BUILD)/tests/scratch/valgrind.txt || exit 1; done
+	    --rows 60 --force --output $(BUILD)/tests/scratch/valgrind.csv >$(BUILD)/tests/scratch/valgrind.txt || exit 1; done
 
 # Needs clang. 10 million inputs to both file readers; the corpus grows in build/, its seeds are few.
 FUZZ_RUNS ?= 10000000

@@ -393,7 +393,7 @@ START_TEST(nothing_for_people_is_wider_than_80_columns) {
         assert_narrow(run_well("help %s", COMMANDS[i])->out, 80, COMMANDS[i]);
     assert_narrow(run_well("--help")->out, 80, "help");
     assert_narrow(run_well(SMALL "--force --output " SCRATCH "wide.csv")->out, 80, "stall");
-    assert_narrow(run_well("saturation --d-k 2,1024 --keys 4,64 --scale all --rows 1 --force "
+    assert_narrow(run_well("saturation --d-k 1000,1024 --keys 4,64 --scale all --rows 1 --force "
                            "--output " SCRATCH "wide.csv")
                       ->out,
                   80, "saturation");

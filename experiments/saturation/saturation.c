@@ -141,8 +141,8 @@ static int run_saturation(const options *o) {
 }
 
 static const char *const EXAMPLES[] = {
-    "saturation --d-k 96 --keys 50 --scale none,0.1 --output results/96.csv",
-    "saturation --sigma 1,2,4 --keys 16 --output results/iid.csv", NULL};
+    "saturation --d-k 96 --keys 50 --rows 10000 --output results/96.csv",
+    "saturation --sigma 1,2,4 --rows 10000 --output results/iid.csv", NULL};
 
 const command_spec SATURATION_COMMAND = {
     .name = "saturation",

@@ -326,9 +326,9 @@ static void print_more(FILE *to) {
     scale_option_help(to);
 }
 
-static const char *const EXAMPLES[] = {"stall --d-k 8,512 --seed 0 --output results/first.csv",
-                                       "stall --d-k 64 --seed 0 --lr-unit logit --output results/step.csv",
-                                       NULL};
+static const char *const EXAMPLES[] = {
+    "stall --d-k 8,64 --seed 0 --steps 200 --output results/quick.csv",
+    "stall --d-k 64 --seed 0 --lr-unit logit --output results/step.csv", NULL};
 
 const command_spec STALL_COMMAND = {
     .name = "stall",
