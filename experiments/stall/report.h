@@ -46,7 +46,7 @@ bool report_bands_csv(FILE *to, const report *r);
 void report_table(FILE *to, const report *r);
 
 /* Two or three plain sentences: stall or no stall, within how many steps and at which lr; which
- * gradient shrank and which grew; whether the stalled model is too sharp or too flat. */
+ * gradient shrank and which grew; whether the stalled student is too sharp or too flat. */
 void report_findings(FILE *to, const report *r);
 
 #endif
