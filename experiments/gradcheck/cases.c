@@ -162,7 +162,7 @@ bool case_attention(check_case *c, const char *op, const check_shape *shape, con
                     mask_kind mask, double sharpness, uint64_t seed) {
     *c = (check_case){.op = op, .build = build_attention, .attention.rule = &rule->rule};
     (void)snprintf(c->text, sizeof c->text, "d_k=%td scale=%s mask=%s%s", shape->d_k, rule->name,
-                   case_mask_name(mask), sharpness > 1 ? " saturated" : "");
+                   case_mask_name((int)mask), sharpness > 1 ? " saturated" : "");
     tt_rng rng = stream_of(c, seed);
     if (!draw_qkv(c, shape, sharpness, &rng)) return false;
     if (mask < MASK_KEY_LENGTHS) c->attention.mask.causal = (tt_causal)mask;

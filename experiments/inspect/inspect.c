@@ -171,7 +171,7 @@ static int run_layer(run *r) {
 }
 
 static const char *mask_words(const request *q, char *text, size_t size) {
-    (void)snprintf(text, size, "%s%s%s", mask_word(q->mask.causal),
+    (void)snprintf(text, size, "%s%s%s", mask_word((int)q->mask.causal),
                    q->mask.key_lengths[0] ? " and key lengths" : "",
                    q->mask.allowed[0] ? " and allowed" : "");
     return text;

@@ -103,7 +103,7 @@ void report_runs_csv(FILE *to, const report *r) {
         log_key(to, c);
         (void)fprintf(to, ",%td", r->sweep->config.steps);
         csv_number(to, c->ratio);
-        (void)fprintf(to, ",%s,%s,%td\n", verdict_name(v), run_reason(c, v), c->steps);
+        (void)fprintf(to, ",%s,%s,%td\n", verdict_name((int)v), run_reason(c, v), c->steps);
     }
 }
 

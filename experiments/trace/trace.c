@@ -102,7 +102,7 @@ static void show_files(const request *q, const head_files *f) {
         show_line(s,
                   "%td heads of queries share %td of keys and values: each is repeated %td times%s",
                   f->heads, f->key_heads, f->heads / f->key_heads, end);
-    show_line(s, "mask %s%s%s, scale %s%s", mask_word(f->causal),
+    show_line(s, "mask %s%s%s, scale %s%s", mask_word((int)f->causal),
               f->key_lengths ? ", key lengths" : "", f->allowed ? ", allowed" : "",
               q->settings.rule->name, end);
     if (!s->markdown) show_gap(s);
