@@ -194,7 +194,8 @@ END_TEST
 START_TEST(an_interruption_without_a_complete_run_is_nothing_to_keep) {
     (void)shell("rm -f " SCRATCH "early*");
     run_quietly("", SMALL, "early"); /* a file of the right beginning, without runs */
-    write_text(SCRATCH "early.csv.partial", "# sqrtdk stall, unfinished\n");
+    write_text(SCRATCH "early.csv.partial",
+               "# sqrtdk stall, unfinished: complete runs in the order they ended\n");
     const captured *c = run_well(SMALL "--output " SCRATCH "early.csv");
     ck_assert_str_eq(c->err, "");
     ck_assert(access(SCRATCH "early.1.csv.partial", F_OK) != 0);

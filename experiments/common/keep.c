@@ -4,25 +4,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/message.h"
 #include "common/output.h"
 
-enum { NUMBERS_MOST = 1000000, ENDING_BYTES = 128 };
+enum { NUMBERS_MOST = 1000000 };
 
-/* The name of an ending under a number; 0: its own. */
-static char *name_of(const char *path, const char *ending, int number) {
-    char numbered[ENDING_BYTES];
-    (void)snprintf(numbered, sizeof numbered, ".%d%s", number, ending);
-    return output_beside(path, number > 0 ? numbered : ending);
+/* The name of an ending under a number; the caller frees. */
+static char *numbered(const char *path, const char *ending, int number) {
+    const size_t bytes = strlen(ending) + 32;
+    char *text = malloc(bytes), *name = NULL;
+    if (text) {
+        (void)snprintf(text, bytes, ".%d%s", number, ending);
+        name = output_beside(path, text);
+    }
+    free(text);
+    return name;
 }
 
-static bool exists(const char *path, const char *ending, int number) {
-    char *name = name_of(path, ending, number);
-    bool there = name && access(name, F_OK) == 0;
+static bool is_taken(const char *path, const char *ending, int number) {
+    struct stat info;
+    char *name = numbered(path, ending, number);
+    bool taken = !name || lstat(name, &info) == 0;
     free(name);
-    return there;
+    return taken;
 }
 
 /* The least number under which none of the endings stands, nor what every set may have. */
@@ -31,32 +38,59 @@ static int free_number(const char *path, const char *const *endings, int count) 
     for (int n = 1; n < NUMBERS_MOST; n++) {
         bool taken = false;
         for (size_t i = 0; i < sizeof ANY / sizeof *ANY; i++)
-            taken = taken || exists(path, ANY[i], n);
-        for (int i = 0; i < count; i++) taken = taken || exists(path, endings[i], n);
+            taken = taken || is_taken(path, ANY[i], n);
+        for (int i = 0; i < count; i++) taken = taken || is_taken(path, endings[i], n);
         if (!taken) return n;
     }
     return 0;
 }
 
-static bool move(const char *path, const char *ending, int from, int to) {
-    char *a = name_of(path, ending, from), *b = name_of(path, ending, to);
-    bool good = a && b && (rename(a, b) == 0 || errno == ENOENT);
-    if (!good) (void)complain("cannot rename %s: %s", a ? a : path, strerror(errno));
-    free(a);
-    free(b);
+/* Never onto another file: a second name is refused where there is one already. */
+static bool move(const char *from, const char *to) {
+    if (link(from, to) == 0) return unlink(from) == 0;
+    return errno != EEXIST && rename(from, to) == 0;
+}
+
+static bool keep_one(kept *k, const char *path, const char *ending, int number) {
+    struct stat info;
+    char *name = output_beside(path, ending), *to = numbered(path, ending, number);
+    const bool there = name && lstat(name, &info) == 0;
+    char *from = there && S_ISLNK(info.st_mode) ? realpath(name, NULL) : NULL;
+    if (there && !from) from = strdup(name);
+    bool good = name && to && (!there || (from && move(from, to)));
+    if (!good) (void)complain("cannot keep %s: %s", name ? name : path, strerror(errno));
+    free(name);
+    if (good && there) {
+        k->from[k->count] = from;
+        k->to[k->count++] = to;
+        return true;
+    }
+    free(from);
+    free(to);
     return good;
 }
 
-bool keep_aside(const char *path, const char *const *endings, int count, char **kept) {
+bool keep_aside(kept *k, const char *path, const char *const *endings, int count) {
     const int number = free_number(path, endings, count);
-    int first = -1, moved = 0;
-    *kept = NULL;
-    for (int i = count - 1; i >= 0; i--)
-        if (exists(path, endings[i], 0)) first = i;
-    if (first < 0) return true;
-    if (number == 0) return complain("%s: no number is free to keep it under", path);
-    while (moved < count && move(path, endings[moved], 0, number)) moved++;
-    if (moved == count) *kept = name_of(path, endings[first], number);
-    for (int i = 0; moved < count && i < moved; i++) (void)move(path, endings[i], number, 0);
-    return moved == count;
+    *k = (kept){.count = 0};
+    if (number == 0 || count > KEPT_MOST)
+        return complain("%s: no number is free to keep it under", path);
+    for (int i = 0; i < count; i++)
+        if (!keep_one(k, path, endings[i], number)) {
+            kept_undo(k);
+            return false;
+        }
+    return true;
+}
+
+void kept_undo(kept *k) {
+    for (int i = 0; i < k->count; i++) (void)move(k->to[i], k->from[i]);
+}
+
+void kept_free(kept *k) {
+    for (int i = 0; i < k->count; i++) {
+        free(k->from[i]);
+        free(k->to[i]);
+    }
+    *k = (kept){.count = 0};
 }

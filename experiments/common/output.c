@@ -45,15 +45,14 @@ void output_catch_signals(void) {
             (void)sigaction(ENDING[i], &action, NULL);
 }
 
-/* Between these two no ending signal comes through. */
-static void hold_signals(sigset_t *before) {
+void output_hold_signals(sigset_t *before) {
     sigset_t set;
     (void)sigemptyset(&set);
     for (int i = 0; i < ENDING_COUNT; i++) (void)sigaddset(&set, ENDING[i]);
     (void)pthread_sigmask(SIG_BLOCK, &set, before);
 }
 
-static void release_signals(const sigset_t *before) {
+void output_release_signals(const sigset_t *before) {
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -72,13 +71,18 @@ static void forget(const char *name) {
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-bool output_is_direct(const char *path) {
+/* "-", or a name of what standard output is sent to, such as /dev/stdout. */
+static bool is_standard_output(const char *path) {
     struct stat info, out;
     if (strcmp(path, "-") == 0) return true;
-    if (stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return false;
-    bool standard = fstat(STDOUT_FILENO, &out) == 0 && info.st_dev == out.st_dev &&
-                    info.st_ino == out.st_ino; /* /dev/stdout, sent to a file */
-    return standard || !S_ISREG(info.st_mode);
+    return stat(path, &info) == 0 && fstat(STDOUT_FILENO, &out) == 0 && info.st_dev == out.st_dev &&
+           info.st_ino == out.st_ino;
+}
+
+bool output_is_direct(const char *path) {
+    struct stat info;
+    if (is_standard_output(path)) return true;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode);
 }
 
 bool output_make_folders(const char *path) {
@@ -188,10 +192,10 @@ static bool open_temporary(output *o) {
     (void)umask(hidden);
     o->temporary = passing_name(o->path, ".tmp", "XXXXXX");
     if (!o->temporary) return false;
-    hold_signals(&signals);
+    output_hold_signals(&signals);
     int file = mkstemp(o->temporary);
     if (file >= 0) remember(o->temporary);
-    release_signals(&signals);
+    output_release_signals(&signals);
     if (file < 0) {
         free(o->temporary);
         o->temporary = NULL;
@@ -216,7 +220,7 @@ bool output_open(output *o, const char *path) {
     struct stat info;
     *o = (output){.path = target_of(path)};
     if (!o->path) return refuse(o, path);
-    if (strcmp(path, "-") == 0) {
+    if (is_standard_output(path)) {
         o->stream = stdout;
         return true;
     }
@@ -243,15 +247,24 @@ bool output_close(output *o) {
     return bad ? refuse(o, o->path) : true;
 }
 
-/* A second name for what an output is about to replace, to put it back by. */
-static void set_aside(output *o) {
-    o->earlier = passing_name(o->path, ".old", "");
-    if (o->earlier && link(o->path, o->earlier) == 0) {
-        remember(o->earlier);
-        return;
+/* A second name for what an output is about to replace, to put it back by; where the file system
+ * has no second names, another name. False, with errno, if what is there could not be kept. */
+static bool set_aside(output *o) {
+    struct stat info;
+    if (stat(o->path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return false;
     }
-    free(o->earlier); /* nothing is there, or the file system has no second names */
+    o->earlier = passing_name(o->path, ".old", "");
+    if (o->earlier &&
+        (link(o->path, o->earlier) == 0 || (errno != ENOENT && rename(o->path, o->earlier) == 0))) {
+        remember(o->earlier);
+        return true;
+    }
+    const bool nothing = o->earlier && errno == ENOENT;
+    free(o->earlier);
     o->earlier = NULL;
+    return nothing;
 }
 
 static void put_back(output *o) {
@@ -268,9 +281,11 @@ static void put_back(output *o) {
 static bool place(output *o) {
     if (!o->temporary) return true; /* written directly, or not at all */
     if (!output_may_replace(o)) return false;
-    set_aside(o);
-    if (rename(o->temporary, o->path) != 0)
-        return complain("cannot write %s: %s", o->path, strerror(errno));
+    if (!set_aside(o) || rename(o->temporary, o->path) != 0) {
+        (void)complain("cannot write %s: %s", o->path, strerror(errno));
+        if (o->earlier) put_back(o);
+        return false;
+    }
     forget(o->temporary);
     free(o->temporary);
     o->temporary = NULL;
@@ -280,12 +295,12 @@ static bool place(output *o) {
 bool output_commit_all(output *o, int count) {
     sigset_t signals;
     int placed = 0;
-    hold_signals(&signals);
+    output_hold_signals(&signals);
     while (placed < count && place(&o[placed])) placed++;
     const bool good = placed == count;
     while (!good && placed-- > 0)
         if (o[placed].path && !o[placed].temporary) put_back(&o[placed]);
-    release_signals(&signals);
+    output_release_signals(&signals);
     return good;
 }
 

@@ -7,6 +7,7 @@
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -57,6 +58,10 @@ char *output_beside(const char *path, const char *ending);
 
 /* Has temporary files removed when SIGINT, SIGTERM, SIGHUP or SIGPIPE ends the program. */
 void output_catch_signals(void);
+
+/* Between these two none of them comes through to this thread. */
+void output_hold_signals(sigset_t *before);
+void output_release_signals(const sigset_t *before);
 
 /* What such a signal does; for a handler that has done its own. Does not return. */
 void output_die(int signal);

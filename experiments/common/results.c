@@ -12,7 +12,8 @@
 
 enum { LINE_BYTES = 4096, BESIDE_MOST = 32 };
 
-static const char BESIDE[] = "beside =";
+static const char BESIDE[] = "files =";
+static const char NO_ENDING[] = "FILE"; /* in that line, for a FILE whose name ends in no .csv */
 
 bool results_option(const options *o, const char **path) {
     *path = options_text(o, "output");
@@ -30,7 +31,9 @@ static const char *own_ending(const char *path) {
 
 static bool open_beside(results *r, int f, const char *ending) {
     char *path = output_beside(r->path, ending);
-    bool good = path ? output_open(&r->file[f], path) : complain("out of memory");
+    bool good = path || complain("out of memory");
+    if (good && output_is_direct(path)) good = complain("cannot write %s: no regular file", path);
+    good = good && output_open(&r->file[f], path);
     free(path);
     return good;
 }
@@ -80,7 +83,7 @@ static void read_meta(earlier *e, FILE *from, const char *settings) {
     e->same = true;
     while (fgets(e->line, sizeof e->line, from)) {
         const size_t length = strlen(e->line);
-        if (strncmp(e->line, BESIDE, strlen(BESIDE)) == 0) return;
+        if (!first && strncmp(e->line, BESIDE, strlen(BESIDE)) == 0) return;
         if (first && e->line[0] == '\n') {
             first = false;
             e->same = e->same && *settings == '\0';
@@ -90,33 +93,48 @@ static void read_meta(earlier *e, FILE *from, const char *settings) {
         }
     }
     e->line[0] = '\0';
-    if (first) e->same = false; /* not such a file */
+    e->same = false; /* not such a file */
+}
+
+static bool stands(const results *r, const char *ending) {
+    char *path = output_beside(r->path, ending);
+    bool there = path && access(path, F_OK) == 0;
+    free(path);
+    return there;
 }
 
 static void look(earlier *e, const results *r, const char *settings) {
     char *path = output_beside(r->path, ".meta");
     FILE *from = path ? fopen(path, "r") : NULL;
-    *e = (earlier){.exists = from || access(r->path, F_OK) == 0};
+    bool own = false;
+    *e = (earlier){.exists = from != NULL};
     add_ending(e, own_ending(r->path));
     add_ending(e, ".meta");
     for (int f = 1; f < r->count; f++)
         if (r->endings[f]) add_ending(e, r->endings[f]);
     if (from) {
         read_meta(e, from, settings);
-        for (char *at = strtok(e->line, " \n"); at; at = strtok(NULL, " \n"))
-            if (at[0] == '_') add_ending(e, at);
+        (void)strtok(e->line, "=");
+        for (char *at; (at = strtok(NULL, " \n"));) {
+            const char *ending = strcmp(at, NO_ENDING) == 0 ? "" : at;
+            own = own || strcmp(ending, own_ending(r->path)) == 0;
+            if (!strchr(at, '/') && (at[0] == '_' || at[0] == '.' || ending[0] == '\0'))
+                add_ending(e, ending);
+        }
         (void)fclose(from);
     }
+    e->same = e->same && own; /* x and x.csv share their neighbours */
+    for (int i = 0; i < e->count; i++) e->exists = e->exists || stands(r, e->ending[i]);
     free(path);
 }
 
 /* Files of a replaced set that the new one does not have. */
 static void remove_stale(const results *r, const earlier *e) {
     for (int i = 0; i < e->count; i++) {
-        bool kept = e->ending[i][0] != '_';
+        bool stays = e->ending[i][0] != '_';
         for (int f = 1; f < r->count; f++)
-            kept = kept || (r->endings[f] && strcmp(r->endings[f], e->ending[i]) == 0);
-        char *path = kept ? NULL : output_beside(r->path, e->ending[i]);
+            stays = stays || (r->endings[f] && strcmp(r->endings[f], e->ending[i]) == 0);
+        char *path = stays ? NULL : output_beside(r->path, e->ending[i]);
         if (path) (void)unlink(path);
         free(path);
     }
@@ -128,7 +146,8 @@ static void write_meta(const results *r, const char *settings) {
     FILE *to = r->file[r->count].stream;
     (void)fprintf(to, "%s\n", settings);
     settings_record(to);
-    (void)fputs(BESIDE, to);
+    const char *own = own_ending(r->path);
+    (void)fprintf(to, "%s %s", BESIDE, own[0] ? own : NO_ENDING);
     for (int f = 1; f < r->count; f++)
         if (r->endings[f]) (void)fprintf(to, " %s", r->endings[f]);
     (void)fputs(" .meta\n", to);
@@ -146,28 +165,38 @@ static bool may_replace_all(const results *r) {
     return true;
 }
 
-static bool make_way(const results *r, const earlier *e) {
-    char *kept;
-    if (!e->exists || e->same || options_flag(r->options, "force")) return true;
-    if (!keep_aside(r->path, e->ending, e->count, &kept)) return false;
-    if (kept) (void)complain("%s was of other settings; it is kept as %s", r->path, kept);
-    free(kept);
-    return true;
+/* Nothing may come between the earlier set's going and the new one's coming. */
+static bool take_places(results *r, const char *settings) {
+    earlier before;
+    kept k = {.count = 0};
+    look(&before, r, settings);
+    const bool give_way = before.exists && !before.same && !options_flag(r->options, "force");
+    bool good = !give_way || keep_aside(&k, r->path, before.ending, before.count);
+    if (good && !output_commit_all(r->file, r->count + 1)) {
+        kept_undo(&k);
+        good = false;
+    }
+    if (good && k.count > 0)
+        (void)complain("%s was of other settings; it is kept as %s", k.from[0], k.to[0]);
+    if (good && !give_way) remove_stale(r, &before);
+    kept_free(&k);
+    return good;
 }
 
 bool results_commit(results *r) {
+    sigset_t signals;
     if (r->direct) return output_close(&r->file[0]);
-    earlier before;
     char *settings = settings_describe(r->options);
     if (!settings) return complain("out of memory");
-    look(&before, r, settings);
     write_meta(r, settings);
+    bool good = close_all(r) && may_replace_all(r);
+    if (good) {
+        output_hold_signals(&signals);
+        good = take_places(r, settings);
+        output_release_signals(&signals);
+    }
     free(settings);
-    if (!close_all(r) || !may_replace_all(r) || !make_way(r, &before) ||
-        !output_commit_all(r->file, r->count + 1))
-        return false;
-    remove_stale(r, &before);
-    return true;
+    return good;
 }
 
 void results_discard(results *r) {

@@ -66,38 +66,48 @@ static bool finite(const head_gradients *g) {
     return true;
 }
 
-static bool write_one(const char *folder, const char *name, int ndim, const ptrdiff_t *dim,
-                      const double *data) {
+enum { D_OUT = HEAD_GRADIENTS, ARRAYS };
+
+/* Opens folder/name.npy, writes and closes it; it is not in place yet. */
+static bool write_one(output *o, const char *folder, const char *name, int ndim,
+                      const ptrdiff_t *dim, const double *data) {
     size_t size = strlen(folder) + strlen(name) + sizeof "/.npy";
     char *path = malloc(size);
     if (!path) return complain("out of memory");
     (void)snprintf(path, size, "%s/%s.npy", folder, name);
-    bool good = write_array(path, ndim, dim, data);
+    bool good = output_open(o, path) && npy_write(o->stream, ndim, dim, data) && output_close(o);
     free(path);
     return good;
 }
 
-static bool write_all(const head_gradients *g, const head_files *f, const char *folder) {
-    for (int i = 0; i < HEAD_GRADIENTS; i++) {
+/* All of them or none. */
+static bool write_all(const head_gradients *g, const head_files *f, tt_tensor drawn,
+                      const char *folder) {
+    output o[ARRAYS] = {{.path = NULL}};
+    ptrdiff_t out_dim[ARRAY_MAX_DIMS];
+    bool good = true;
+    shape_like_q(f, f->d_v, out_dim);
+    for (int i = 0; good && i < HEAD_GRADIENTS; i++) {
         const array *shape = head_gradient_shape(f, i);
-        if (!write_one(folder, head_gradient_name(i), shape->ndim, shape->dim, g->of[i].data))
-            return false;
+        good =
+            write_one(&o[i], folder, head_gradient_name(i), shape->ndim, shape->dim, g->of[i].data);
     }
-    return true;
+    if (good && drawn.data)
+        good = write_one(&o[D_OUT], folder, "dO", f->q.ndim, out_dim, drawn.data);
+    good = good && output_commit_all(o, ARRAYS);
+    for (int i = 0; i < ARRAYS; i++) output_discard(&o[i]);
+    return good;
 }
 
 bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t seed,
                     const char *folder) {
     head_gradients g = {{{0, 0, 0, NULL}}};
-    ptrdiff_t out_dim[ARRAY_MAX_DIMS];
     tt_tensor drawn = {0, 0, 0, NULL};
     tt_tensor d_out = tt_tensor_view(f->d_out.data, f->batch * f->heads, f->queries, f->d_v);
     if (!d_out.data) d_out = drawn = draw_d_out(f, seed);
-    shape_like_q(f, f->d_v, out_dim);
     bool good = d_out.data || complain("--save-gradients: out of memory");
     good = good && head_gradients_compute(&g, f, rule, d_out) && finite(&g) &&
-           write_all(&g, f, folder) &&
-           (!drawn.data || write_one(folder, "dO", f->q.ndim, out_dim, drawn.data));
+           write_all(&g, f, drawn, folder);
     head_gradients_free(&g);
     tt_tensor_free(&drawn);
     return good;

@@ -185,17 +185,21 @@ static bool read_request(request *q) {
 
 static volatile sig_atomic_t stop_signal;
 
+static const int STOPPING[] = {SIGINT, SIGTERM};
+
 static void on_signal(int number) {
-    struct sigaction action = {.sa_handler = output_die};
+    const struct sigaction action = {.sa_handler = output_die};
     stop_signal = number;
-    (void)sigaction(number, &action, NULL);
+    for (int i = 0; i < 2; i++) (void)sigaction(STOPPING[i], &action, NULL);
 }
 
-/* The first Ctrl-C ends the run in order, a second one at once. */
+/* The first Ctrl-C ends the run in order, a second one at once; what is ignored stays so. */
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    const struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    for (int i = 0; i < 2; i++)
+        if (sigaction(STOPPING[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(STOPPING[i], &action, NULL);
 }
 
 typedef struct state {

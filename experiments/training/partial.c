@@ -176,9 +176,11 @@ static bool take_over(partial *p, const char *settings, sweep *s) {
            complain("--resume: %s is damaged; run without --resume", p->path);
 }
 
-/* Whether a complete run is in it. */
-static bool holds_runs(FILE *from) {
+/* Whether there is something to lose: a complete run, or what is no file of this kind. */
+static bool is_worth_keeping(FILE *from) {
     char line[LINE_BYTES];
+    if (!fgets(line, sizeof line, from)) return false;
+    if (strcmp(line, TITLE) != 0) return true;
     while (fgets(line, sizeof line, from))
         if (strncmp(line, COMPLETE, strlen(COMPLETE)) == 0) return true;
     return false;
@@ -189,16 +191,15 @@ static bool keep_found(const partial *p) {
     const size_t length = strlen(p->target);
     const bool csv = length > 4 && strcmp(p->target + length - 4, ".csv") == 0;
     const char *const ending[] = {csv ? ".csv.partial" : ".partial"};
-    char *kept;
-    if (!holds_runs(p->found)) return true;
-    if (!keep_aside(p->target, ending, 1, &kept)) return false;
-    if (kept)
-        (void)complain(
-            "an interrupted sweep's complete runs are kept as %s (--resume would have gone "
-            "on from them)",
-            kept);
-    free(kept);
-    return true;
+    kept k;
+    if (!is_worth_keeping(p->found)) return true;
+    bool good = keep_aside(&k, p->target, ending, 1);
+    if (good && k.count > 0)
+        (void)complain("an interrupted sweep's complete runs are kept as %s (--resume would have "
+                       "gone on from them)",
+                       k.to[0]);
+    kept_free(&k);
+    return good;
 }
 
 /* Only one run at a time may write to an output. The lock is on the partial file, as found and as
