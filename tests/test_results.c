@@ -88,6 +88,67 @@ START_TEST(a_file_without_settings_is_kept) {
 }
 END_TEST
 
+START_TEST(a_neighbour_without_a_file_is_kept) {
+    empty_folder();
+    write_text(FOLDER "a_summary.csv", "mine");
+    (void)run_well(RUN "--output " FOLDER "a.csv");
+    char *kept = read_whole(FOLDER "a.1_summary.csv");
+    ck_assert_str_eq(kept, "mine");
+    free(kept);
+}
+END_TEST
+
+START_TEST(a_set_whose_file_has_the_ending_gives_way_whole_to_one_without) {
+    empty_folder();
+    (void)run_well(RUN "--output " FOLDER "a.csv");
+    (void)run_well(RUN "--output " FOLDER "a");
+    assert_files("a a.1.csv a.1.meta a.1_bands.csv a.1_runs.csv a.1_summary.csv a.meta a_bands.csv "
+                 "a_runs.csv a_summary.csv");
+}
+END_TEST
+
+START_TEST(behind_a_symbolic_link_earlier_results_are_kept_too) {
+    struct stat info;
+    empty_folder();
+    write_text(FOLDER "target", "mine");
+    ck_assert(symlink("target", FOLDER "a.csv") == 0);
+    (void)run_well(HEADS "--output " FOLDER "a.csv");
+    ck_assert(lstat(FOLDER "a.csv", &info) == 0 && S_ISLNK(info.st_mode));
+    char *kept = read_whole(FOLDER "a.1.csv");
+    ck_assert_str_eq(kept, "mine");
+    free(kept);
+}
+END_TEST
+
+START_TEST(an_unfinished_log_that_is_something_else_is_kept) {
+    empty_folder();
+    write_text(FOLDER "a.csv.partial", "mine\n");
+    (void)run_well(RUN "--output " FOLDER "a.csv");
+    char *kept = read_whole(FOLDER "a.1.csv.partial");
+    ck_assert_str_eq(kept, "mine\n");
+    free(kept);
+}
+END_TEST
+
+START_TEST(of_saved_gradients_all_appear_or_none) {
+    empty_folder();
+    ck_assert(mkdir(FOLDER "g", 0777) == 0 && mkdir(FOLDER "g/dV.npy", 0777) == 0);
+    assert_refused(1, "dV.npy",
+                   HEADS "--v " GOLDEN "real/layer0_v.npy --output - --save-gradients " FOLDER "g");
+    ck_assert_int_eq(shell("test \"$(ls -A " FOLDER "g)\" = dV.npy"), 0);
+}
+END_TEST
+
+START_TEST(standard_outputs_device_is_appended_to) {
+    empty_folder();
+    ck_assert_int_eq(shell("{ echo first; " TEST_PROGRAM " " HEADS
+                           "--output /dev/stdout; } >" FOLDER "all && test \"$(head -n 1 " FOLDER
+                           "all)\" = first && test $(wc -l <" FOLDER "all) -gt 2"),
+                     0);
+    assert_files("all");
+}
+END_TEST
+
 START_TEST(force_replaces_without_keeping_and_leaves_no_stale_neighbour) {
     empty_folder();
     (void)run_well(HEADS "--heads 1 --output " FOLDER "a.csv");
@@ -338,6 +399,12 @@ Suite *results_suite(void) {
         results_of_other_settings_are_kept_under_the_next_number,
         another_commands_results_are_kept_whole,
         a_file_without_settings_is_kept,
+        a_neighbour_without_a_file_is_kept,
+        a_set_whose_file_has_the_ending_gives_way_whole_to_one_without,
+        behind_a_symbolic_link_earlier_results_are_kept_too,
+        an_unfinished_log_that_is_something_else_is_kept,
+        of_saved_gradients_all_appear_or_none,
+        standard_outputs_device_is_appended_to,
         force_replaces_without_keeping_and_leaves_no_stale_neighbour,
         a_check_of_a_fault_leaves_the_default_checks_figure_to_its_own_set,
         version_commit_and_machine_are_recorded_but_not_compared,
