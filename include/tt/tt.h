@@ -3,6 +3,7 @@
 #define TT_TT_H
 
 #include "tt/attention.h"
+#include "tt/elementary.h"
 #include "tt/gradcheck.h"
 #include "tt/kernel.h"
 #include "tt/mask.h"
