@@ -245,7 +245,7 @@ double tt_log(double x) {
  * ln hi + d - d^2/2 + ..., d = lo/hi, |d| <= u: its square and its rounding are u^2, which next to
  * 2^-8 is nothing. Sum: 0.51 ulp. */
 double tt_log1p(double x) {
-    if (x >= -0x1p-8 && x <= 0x1p-7) return x + log_series(x);
+    if (x >= -1.0 / 256 && x <= 1.0 / 128) return x + log_series(x);
     if (!(x > -1)) return x == -1 ? -INFINITY : NAN;
     if (x == INFINITY) return x;
     const pair one_more = sum_any(1, x);
