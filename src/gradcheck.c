@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tt/elementary.h"
 #include "tt/norm.h"
 #include "tt/rng.h"
 
@@ -228,7 +229,7 @@ static double taylor_slope(checker *c, int input, double along) {
         bool falls = previous > 0 && now > 0 && now < 0.7 * previous;
         if (!falls && n >= 3) break;
         if (!falls) n = 0;
-        if (falls) slope[n++] = log2(previous / now);
+        if (falls) slope[n++] = tt_log(previous / now) / TT_LN2;
         previous = now;
     }
     if (n < 3) return NAN;

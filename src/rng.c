@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "kernels.h"
+#include "tt/elementary.h"
+
 enum { N = 624, M = 397, BLOCK = 16 };
 
 static const double TWO_PI = 6.283185307179586476925286766559;
@@ -62,21 +65,11 @@ static double draw_normal(tt_rng *rng) {
     }
     double u1 = draw_uniform(rng);
     double u2 = draw_uniform(rng);
-    double radius = sqrt(-2.0 * log(1.0 - u2));
+    double radius = sqrt(-2.0 * tt_log(1.0 - u2));
     double angle = TWO_PI * u1;
-    rng->next_normal = radius * sin(angle);
+    rng->next_normal = radius * tt_sin(angle);
     rng->has_normal = true;
-    return radius * cos(angle);
-}
-
-/* Sixteen uniforms to sixteen normals: entry j pairs with entry j + 8. */
-static void normal_block(double *x) {
-    for (int j = 0; j < BLOCK / 2; j++) {
-        double radius = sqrt(-2.0 * log(1.0 - x[j]));
-        double angle = TWO_PI * x[j + BLOCK / 2];
-        x[j] = radius * cos(angle);
-        x[j + BLOCK / 2] = radius * sin(angle);
-    }
+    return radius * tt_cos(angle);
 }
 
 void tt_rng_normal(tt_rng *rng, double *out, tt_size n) {
@@ -85,10 +78,10 @@ void tt_rng_normal(tt_rng *rng, double *out, tt_size n) {
         return;
     }
     tt_rng_uniform(rng, out, n);
-    for (tt_size i = 0; i + BLOCK <= n; i += BLOCK) normal_block(out + i);
+    tt_kernels_here()->normals(out, n / BLOCK);
     if (n % BLOCK != 0) { /* torch draws the last sixteen anew, over finished ones too */
         tt_rng_uniform(rng, out + n - BLOCK, BLOCK);
-        normal_block(out + n - BLOCK);
+        tt_kernels_here()->normals(out + n - BLOCK, 1);
     }
 }
 

@@ -1,35 +1,36 @@
-/* softmax.c: a NaN is looked for nowhere: it makes the sum, and so the row, NaN. */
+/* softmax.c: masks, around the kernels' rows without one. A NaN is looked for nowhere: it makes the
+ * sum, and so the row, NaN.
+ */
 #include "softmax.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <string.h>
 
-static bool is_allowed(const unsigned char *allowed, tt_size j) {
-    return !allowed || allowed[j];
+#include "kernels.h"
+
+/* Wide vectors only hinder where a row does not fill one. */
+static const tt_kernels *kernels_for(tt_size n) {
+    return n < 8 ? &TT_KERNELS_PORTABLE : tt_kernels_here();
 }
 
+/* What is not allowed becomes -infinity, whose weight is 0. */
 void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, double *w) {
-    double largest = -INFINITY;
-    for (tt_size j = 0; j < n; j++)
-        if (is_allowed(allowed, j) && z[j] > largest) largest = z[j];
-    double sum = 0;
-    for (tt_size j = 0; j < n; j++) {
-        w[j] = is_allowed(allowed, j) ? exp(z[j] - largest) : 0;
-        sum += w[j];
+    tt_size count = 0;
+    for (tt_size j = 0; allowed && j < n; j++) {
+        w[j] = allowed[j] ? z[j] : -INFINITY;
+        count += allowed[j] != 0;
     }
-    if (sum == 0) return; /* nothing is allowed */
-    for (tt_size j = 0; j < n; j++) w[j] /= sum;
+    if (allowed && count == 0)
+        memset(w, 0, (size_t)n * sizeof *w);
+    else
+        kernels_for(n)->softmax(allowed ? w : z, n, w);
 }
 
+/* What is not allowed has weight 0, and so no part in the sum once its dw is a finite number. */
 void tt_softmax_row_backward(const double *w, const double *dw, const unsigned char *allowed,
                              tt_size n, double *dz) {
-    tt_size m = 0;
-    for (tt_size j = 1; j < n; j++)
-        if (w[j] > w[m]) m = j;
-    const double shift = n > 0 ? dw[m] : 0;
-    double sum = 0; /* the term of m itself is w_m * 0 */
-    for (tt_size j = 0; j < n; j++)
-        if (is_allowed(allowed, j)) sum += w[j] * (dw[j] - shift);
-    for (tt_size j = 0; j < n; j++)
-        dz[j] = is_allowed(allowed, j) ? w[j] * ((dw[j] - shift) - sum) : 0;
+    for (tt_size j = 0; allowed && j < n; j++) dz[j] = allowed[j] ? dw[j] : 0;
+    kernels_for(n)->softmax_backward(w, allowed ? dz : dw, n, dz);
+    for (tt_size j = 0; allowed && j < n; j++)
+        if (!allowed[j]) dz[j] = 0;
 }

@@ -10,6 +10,7 @@
 #define SUITES(X)                                                                                  \
     X(rng, QUICK)                                                                                  \
     X(gemm, QUICK)                                                                                 \
+    X(kernels, QUICK)                                                                              \
     X(elementary, QUICK)                                                                           \
     X(softmax, QUICK)                                                                              \
     X(ops, QUICK)                                                                                  \

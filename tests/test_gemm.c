@@ -8,6 +8,7 @@
 #include "gemm.h"
 #include "suites.h"
 #include "support.h"
+#include "tt/kernel.h"
 
 static double element(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a,
                       const double *b, tt_size i, tt_size j, double start) {
@@ -18,10 +19,10 @@ static double element(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const 
     return c;
 }
 
-/* All forms of one shape, fresh and accumulating, against the plain chain: the same bits. */
-static void check_shape(tt_rng *rng, tt_size m, tt_size n, tt_size k) {
-    tt_tensor a = random_tensor(rng, 1, m, k), b = random_tensor(rng, 1, k, n);
-    tt_tensor start = random_tensor(rng, 1, m, n), c = tt_tensor_new(1, m, n);
+/* All forms of one product, fresh and accumulating, against the plain chain: the same bits. */
+static void check_product(tt_tensor a, tt_tensor b, tt_tensor start) {
+    const tt_size m = a.rows, n = b.cols, k = a.cols;
+    tt_tensor c = tt_tensor_new(1, m, n);
     for (int form = TT_GEMM_NN; form <= TT_GEMM_TN; form++)
         for (int add = 0; add < 2; add++) {
             memcpy(c.data, start.data, (size_t)(m * n) * sizeof(double));
@@ -30,20 +31,34 @@ static void check_shape(tt_rng *rng, tt_size m, tt_size n, tt_size k) {
                 for (tt_size j = 0; j < n; j++) {
                     double expected = element((tt_gemm_form)form, m, n, k, a.data, b.data, i, j,
                                               add ? start.data[i * n + j] : 0);
-                    ck_assert_msg(c.data[i * n + j] == expected,
+                    const double got = c.data[i * n + j];
+                    ck_assert_msg(isnan(expected) ? isnan(got)
+                                                  : memcmp(&got, &expected, sizeof got) == 0,
                                   "form %d, [%td,%td,%td], add %d, element (%td,%td): %a, not %a",
-                                  form, m, n, k, add, i, j, c.data[i * n + j], expected);
+                                  form, m, n, k, add, i, j, got, expected);
                 }
         }
+    tt_tensor_free(&c);
+}
+
+static void check_shape(tt_rng *rng, tt_size m, tt_size n, tt_size k) {
+    tt_tensor a = random_tensor(rng, 1, m, k), b = random_tensor(rng, 1, k, n);
+    tt_tensor start = random_tensor(rng, 1, m, n);
+    check_product(a, b, start);
     tt_tensor_free(&a);
     tt_tensor_free(&b);
-    tt_tensor_free(&c);
     tt_tensor_free(&start);
+}
+
+/* Each test runs under each kernel that this machine executes. */
+static bool under_kernel(int i) {
+    return tt_kernel_use((tt_kernel)i);
 }
 
 START_TEST(every_shape_around_the_tile_gives_the_plain_chains_bits) {
     static const tt_size M[] = {1, 7, 8, 9, 17}, N[] = {1, 15, 16, 17, 33}, K[] = {0, 1, 5, 64};
     tt_rng rng;
+    if (!under_kernel(_i)) return;
     tt_rng_seed(&rng, 1);
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 5; j++)
@@ -53,9 +68,38 @@ END_TEST
 
 START_TEST(a_chain_longer_than_a_panel_is_unbroken) {
     tt_rng rng;
+    if (!under_kernel(_i)) return;
     tt_rng_seed(&rng, 2);
     check_shape(&rng, 9, 18, 256);
     check_shape(&rng, 9, 18, 600);
+}
+END_TEST
+
+/* Where products or sums overflow, or lose bits below the smallest number; and zeros of both signs.
+ */
+START_TEST(numbers_of_any_size_give_the_plain_chains_bits) {
+    static const double UNITS[] = {0x1p-1074, 0x1p-1022, 0x1p-600, 0x1p-480, 1,
+                                   0x1p500,   0x1p990,   0x1p1020, -0.0,     INFINITY};
+    tt_rng rng;
+    if (!under_kernel(_i)) return;
+    tt_rng_seed(&rng, 3);
+    tt_tensor a = random_tensor(&rng, 1, 3, 4), b = random_tensor(&rng, 1, 4, 18);
+    tt_tensor start = random_tensor(&rng, 1, 3, 18), of_a = random_tensor(&rng, 1, 3, 4);
+    for (int u = 0; u < LENGTH(UNITS); u++)
+        for (int one = 0; one < 2; one++) { /* all of A, or only its first entry */
+            for (int i = 0; i < 12; i++) a.data[i] = of_a.data[i] * (one && i > 0 ? 1 : UNITS[u]);
+            check_product(a, b, start);
+            for (int i = 0; i < 3 * 18; i++) start.data[i] *= u % 3 ? UNITS[u] : 0x1p-1060;
+            check_product(a, b, start);
+            tt_rng_normal(&rng, start.data, 3 * 18);
+        }
+    for (int i = 0; i < 3 * 18; i++) start.data[i] = i % 2 ? 0.0 : -0.0;
+    for (int i = 0; i < 12; i++) a.data[i] = i % 3 ? 0.0 : -0.0;
+    check_product(a, b, start);
+    tt_tensor_free(&a);
+    tt_tensor_free(&b);
+    tt_tensor_free(&start);
+    tt_tensor_free(&of_a);
 }
 END_TEST
 
@@ -85,6 +129,7 @@ static void tear_down(walled *w) {
 
 START_TEST(nothing_beyond_an_operand_is_read_or_written) {
     const tt_size m = 9, n = 19, k = 5;
+    if (!under_kernel(_i)) return;
     walled a = before_a_wall(m * k), b = before_a_wall(k * n), c = before_a_wall(m * n);
     for (int form = TT_GEMM_NN; form <= TT_GEMM_TN; form++)
         tt_gemm((tt_gemm_form)form, m, n, k, a.data, b.data, c.data, true);
@@ -98,6 +143,9 @@ END_TEST
 Suite *gemm_suite(void) {
     const TTest *tests[] = {nothing_beyond_an_operand_is_read_or_written,
                             every_shape_around_the_tile_gives_the_plain_chains_bits,
-                            a_chain_longer_than_a_panel_is_unbroken};
-    return suite_of("gemm", tests, LENGTH(tests), 60);
+                            a_chain_longer_than_a_panel_is_unbroken,
+                            numbers_of_any_size_give_the_plain_chains_bits};
+    Suite *suite = suite_of("gemm", NULL, 0, 60);
+    for (int i = 0; i < LENGTH(tests); i++) add_loop(suite, tests[i], TT_KERNEL_COUNT, 60);
+    return suite;
 }

@@ -34,7 +34,7 @@ bool machine_fits(double bytes, const char *format, ...) {
 }
 
 void machine_describe(FILE *to) {
-    (void)fprintf(to, "kernel = %s\n", tt_kernel_name());
+    (void)fprintf(to, "kernel = %s\n", tt_kernel_name(tt_kernel_here()));
 #ifdef __GLIBC__
     (void)fprintf(to, "c_library = glibc %s\n", gnu_get_libc_version());
 #else

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tt/elementary.h"
+
 static double sqrt_factor(tt_scale_row row) {
     return 1 / sqrt((double)row.d_k);
 }
@@ -24,12 +26,12 @@ static double linear_logit_step(tt_size d_k) {
 
 /* c = 0.43 is the paper's illustration; there it is learned for each head. */
 static double log_factor(tt_scale_row row) {
-    return row.visible > 0 ? 0.43 * log((double)row.visible) / sqrt((double)row.d_k) : 0;
+    return row.visible > 0 ? 0.43 * tt_log((double)row.visible) / sqrt((double)row.d_k) : 0;
 }
 
-/* g = log2(n^2 - n); one key has weight 1 under any g. */
+/* g = log2(n^2 - n) = ln(n^2 - n) / ln 2; one key has weight 1 under any g. */
 static double cosine_factor(tt_scale_row row) {
-    return row.keys > 1 ? log2((double)row.keys * (double)(row.keys - 1)) : 0;
+    return row.keys > 1 ? tt_log((double)row.keys * (double)(row.keys - 1)) / TT_LN2 : 0;
 }
 
 static double t5_query_gain(tt_size d_k) {

@@ -4,16 +4,17 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tt/elementary.h"
 #include "tt/gradcheck.h"
 
 static void softplus(const tt_call *c) {
     for (tt_size i = 0; i < tt_tensor_count(c->out); i++)
-        c->out.data[i] = fmax(c->in[0].data[i], 0) + log1p(exp(-fabs(c->in[0].data[i])));
+        c->out.data[i] = fmax(c->in[0].data[i], 0) + tt_log1p(tt_exp(-fabs(c->in[0].data[i])));
 }
 
 static void softplus_backward(const tt_call *c) {
     for (tt_size i = 0; i < tt_tensor_count(c->out); i++) /* += : an input may be used twice */
-        c->din[0].data[i] += c->dout.data[i] / (1 + exp(-c->in[0].data[i]));
+        c->din[0].data[i] += c->dout.data[i] / (1 + tt_exp(-c->in[0].data[i]));
 }
 
 static tt_var build(tt_tape *tape, const tt_var *input, void *context) {

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "tt/elementary.h"
+
 const char *fault_name(int i) {
     static const char *const NAMES[FAULTS + 1] = {
         [FAULT_NONE] = "none",
@@ -36,7 +38,7 @@ static void weights(const tt_call *c, const settings *s, tt_size b, bool masked)
             if (j < keys) largest = fmax(largest, p[j]);
         }
         for (tt_size j = 0; j < t; j++) {
-            p[j] = j < keys ? exp(p[j] - largest) : 0;
+            p[j] = j < keys ? tt_exp(p[j] - largest) : 0;
             sum += p[j];
         }
         for (tt_size j = 0; j < t; j++) p[j] /= sum;

@@ -44,11 +44,20 @@ static double extrapolated(const setting *s, double *x, double h) {
     return second + (second - first) / 15;
 }
 
+/* 10^(-i/4), the quarters rounded to nearest; a whole power's rounding adds half an ulp. */
+static double step_size(int i) {
+    static const double QUARTERS[PER_DECADE] = {1, 0.56234132519034908039, 0.31622776601683793320,
+                                                0.17782794100389228012};
+    static const double DECADE[DECADES + 1] = {1,    1e-1, 1e-2, 1e-3,  1e-4,  1e-5, 1e-6,
+                                               1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12};
+    return QUARTERS[i % PER_DECADE] * DECADE[i / PER_DECADE];
+}
+
 static void write_rows(FILE *to, const setting *s, double *x, double exact) {
     char number[NUMBER_BYTES];
     const double base = loss_at(s, x, *x);
     for (int i = 0; i <= PER_DECADE * DECADES; i++) {
-        const double h = pow(10, -(double)i / PER_DECADE);
+        const double h = step_size(i);
         const double forward = (loss_at(s, x, *x + h) - base) / h;
         const struct {
             const char *method;

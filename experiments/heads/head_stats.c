@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/stats.h"
+#include "tt/elementary.h"
 #include "tt/rowstats.h"
 
 /* Copies the row's visible entries to the front of x; returns how many. */
@@ -69,7 +70,7 @@ bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights
         jacobian[out->rows++] = row.jacobian;
         if (n < 2) continue;
         choices++;
-        out->value[HEAD_ENTROPY_NORMALISED] += row.entropy / log((double)n);
+        out->value[HEAD_ENTROPY_NORMALISED] += row.entropy / tt_log((double)n);
     }
     if (out->rows > 0)
         divide(out, choices, jacobian);

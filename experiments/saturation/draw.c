@@ -12,6 +12,7 @@
 #include "common/parallel.h"
 #include "common/stats.h"
 #include "tt/attention.h"
+#include "tt/elementary.h"
 #include "tt/norm.h"
 #include "tt/rng.h"
 #include "tt/rowstats.h"
@@ -188,7 +189,7 @@ static void measure_row(double value[SAT_METRICS], const double *z, const double
     const tt_rowstats s = tt_rowstats_compute(w, n);
     value[SAT_LOGIT_STD] = stats_deviation(z, n);
     value[SAT_ENTROPY] = s.entropy;
-    value[SAT_ENTROPY_OVER_LN_N] = s.entropy / log((double)n);
+    value[SAT_ENTROPY_OVER_LN_N] = s.entropy / tt_log((double)n);
     value[SAT_MAX_WEIGHT] = s.max_weight;
     value[SAT_ONE_MINUS_MAX] = sum_of_others(w, n, s.argmax);
     value[SAT_PARTICIPATION] = s.participation;

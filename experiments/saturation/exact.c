@@ -7,6 +7,7 @@
 #include "common/parallel.h"
 #include "common/stats.h"
 #include "saturation/theory.h"
+#include "tt/elementary.h"
 
 static const double SIGMA_MOST = 64; /* theory.h is tested up to here */
 
@@ -23,18 +24,28 @@ static double sigma_of(const saturation_cell *c) {
     return c->sigma > 0 ? c->sigma : factor_of(c) * sqrt((double)c->d_k);
 }
 
-/* E|x| for a standard normal x in d dimensions: sqrt(2) Gamma((d+1)/2) / Gamma(d/2). For one thread
- * at a time: lgamma sets a global variable. */
-static double mean_norm(double d) {
-    return sqrt(2) * exp(lgamma((d + 1) / 2) - lgamma(d / 2));
+/* E|x| for a standard normal x in d dimensions, m(d) = sqrt(2) Gamma((d+1)/2) / Gamma(d/2): m(1) =
+ * sqrt(2/pi), and m(d) m(d+1) = d by Gamma's recurrence. For large d the terms of Gamma's
+ * asymptotic series, of which the first left out is 0.15/d^7. */
+static double mean_norm(tt_size dimensions) {
+    const double d = (double)dimensions, i = 1 / d;
+    if (d > 200)
+        return sqrt(d) *
+               (1 + i * (-1.0 / 4 +
+                         i * (1.0 / 32 +
+                              i * (5.0 / 128 + i * (-21.0 / 2048 +
+                                                    i * (-399.0 / 8192 + i * (869.0 / 65536)))))));
+    double norm = 0.79788456080286535588;
+    for (tt_size k = 1; k < dimensions; k++) norm = (double)k / norm;
+    return norm;
 }
 
 /* Given q the logits are n i.i.d. normals of deviation f |q|, so their scatter about their own mean
  * is that times a chi variable of n - 1 degrees of freedom. */
 static double mean_logit_std(const saturation_cell *c) {
     double n = (double)c->keys;
-    double deviation = c->sigma > 0 ? c->sigma : factor_of(c) * mean_norm((double)c->d_k);
-    return deviation * mean_norm(n - 1) / sqrt(n);
+    double deviation = c->sigma > 0 ? c->sigma : factor_of(c) * mean_norm(c->d_k);
+    return deviation * mean_norm(c->keys - 1) / sqrt(n);
 }
 
 static bool has_theory(const saturation_cell *c) {
@@ -54,7 +65,7 @@ static void set_exact(void *context, tt_size i) {
     if (!has_theory(c)) return;
     moments_of(c, &m);
     c->exact[SAT_ENTROPY] = m.entropy;
-    c->exact[SAT_ENTROPY_OVER_LN_N] = m.entropy / log((double)c->keys);
+    c->exact[SAT_ENTROPY_OVER_LN_N] = m.entropy / tt_log((double)c->keys);
     c->exact[SAT_MAX_WEIGHT] = m.max_weight;
     c->exact[SAT_ONE_MINUS_MAX] = 1 - m.max_weight;
     c->exact[SAT_PARTICIPATION] = m.sum_w2;
@@ -85,15 +96,15 @@ static double *grid_of(const saturation *s, tt_size *count) {
         least = fmin(least, v);
         most = fmax(most, v);
     }
-    const double octaves = log2(most / least);
-    const tt_size between = (tt_size)fmin(per_octave * octaves, BETWEEN_MOST);
+    const double width = tt_log(most / least); /* whole octaves may be just below their number */
+    const tt_size between = (tt_size)fmin(per_octave * (width / TT_LN2) + 1e-9, BETWEEN_MOST);
     double *grid = calloc((size_t)(between + s->levels), sizeof *grid);
     tt_size n = 0;
     if (!grid) return NULL;
     for (int x = 0; x < s->levels; x++)
         grid[n++] = by_sigma ? s->config.sigma[x] : (double)s->config.d_k[x];
     for (tt_size i = 1; i <= between; i++) {
-        double v = least * exp2(octaves * (double)i / (double)(between + 1));
+        double v = least * tt_exp(width * (double)i / (double)(between + 1));
         grid[n++] = by_sigma ? v : round(v);
     }
     stats_sort(grid, n);
@@ -120,7 +131,7 @@ static void print_point(FILE *to, const point *p, double gap_density, double med
     const double sigma = sigma_of(c), n = (double)c->keys;
     const double value[] = {mean_logit_std(c),
                             m->entropy,
-                            m->entropy / log(n),
+                            m->entropy / tt_log(n),
                             m->max_weight,
                             1 - m->max_weight,
                             m->sum_w2,

@@ -8,6 +8,7 @@
 #include "common/csv.h"
 #include "common/text.h"
 #include "saturation/theory.h"
+#include "tt/elementary.h"
 
 static bool by_sigma(const saturation *s) {
     return s->config.sigma_count > 0;
@@ -38,12 +39,12 @@ comparisons saturation_compare(const saturation *s) {
 }
 
 double saturation_largest_of(int count, double probability) {
-    /* 1 - P(|z| < x)^count = probability, with P(|z| > x) = erfc(x / sqrt 2) */
-    const double tail = -expm1(log1p(-probability) / count);
+    /* 1 - P(|z| < x)^count = probability */
+    const double tail = -tt_expm1(tt_log1p(-probability) / count);
     double low = 0, high = 40;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        if (erfc(middle / sqrt(2)) > tail)
+        if (2 * (1 - theory_normal_cdf(middle)) > tail)
             low = middle;
         else
             high = middle;

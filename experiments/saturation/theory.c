@@ -23,19 +23,28 @@
 
 #include <math.h>
 
+#include "tt/elementary.h"
+
 static const double EULER_GAMMA = 0.57721566490153286061;
 static const double INV_SQRT_2PI = 0.39894228040143267794;
-static const double SQRT_HALF = 0.70710678118654752440;
 
 /* A normal score beyond this has probability 6e-16: below every error bound, even n times. */
 static const double Z_MAX = 8.0;
 
 static double normal_density(double z) {
-    return INV_SQRT_2PI * exp(-0.5 * z * z);
+    return INV_SQRT_2PI * tt_exp(-0.5 * z * z);
 }
 
-static double normal_cdf(double z) {
-    return 0.5 * erfc(-SQRT_HALF * z);
+/* Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.11: 1/2 + phi(z) (z + z^3/3 +
+ * z^5/(3 5) + ...), whose terms have one sign. */
+double theory_normal_cdf(double z) {
+    if (fabs(z) >= Z_MAX) return z > 0 ? 1 : 0;
+    double term = z, sum = z;
+    for (int k = 3; fabs(term) > 1e-17 * fabs(sum); k += 2) {
+        term *= z * z / k;
+        sum += term;
+    }
+    return 0.5 + normal_density(z) * sum;
 }
 
 /* x^k for k >= 0 by squaring: several times faster than pow, relative error about k epsilon. */
@@ -51,7 +60,7 @@ static double int_power(double x, int k) {
 /* beta_c, but at least 1: the maximum of n normals varies on the scale 1 / sharpness(n), so steps
  * are chosen in that unit. */
 static double sharpness(int n) {
-    return fmax(1.0, sqrt(2.0 * log((double)n)));
+    return fmax(1.0, sqrt(2.0 * tt_log((double)n)));
 }
 
 /* The averages over one score at one u, and the inner integral of E max w. */
@@ -77,7 +86,7 @@ static double end_correction(double f, double z, double y, double h, double sigm
 
 /* Where the sweeps begin: ln y below which n scores together add less than 1e-13. */
 static double log_y_min(int n) {
-    return -32.0 - log((double)n);
+    return -32.0 - tt_log((double)n);
 }
 
 /* One sweep over z at fixed u with step h. It starts where y is so small that e^-y = 1 and y^k = 0,
@@ -85,15 +94,15 @@ static double log_y_min(int n) {
  * e^-y y^4 < 1e-16. Points with fy <= 1e-20 cannot matter to the maximum and cost the most. */
 static void integrate_scores(int n, double sigma, double u, double h, slice *s) {
     double z_low = fmax(-Z_MAX, (log_y_min(n) - u) / sigma);
-    double growth = exp(sigma * h), y = exp(u + sigma * z_low);
-    double f = INV_SQRT_2PI * exp(-y - 0.5 * z_low * z_low);
+    double growth = tt_exp(sigma * h), y = tt_exp(u + sigma * z_low);
+    double f = INV_SQRT_2PI * tt_exp(-y - 0.5 * z_low * z_low);
     double b_low =
-        exp(-y) * normal_cdf(z_low) - h * (f / 2 - end_correction(f, z_low, y, h, sigma));
+        tt_exp(-y) * theory_normal_cdf(z_low) - h * (f / 2 - end_correction(f, z_low, y, h, sigma));
     *s = (slice){0};
     for (int i = 0;; i++) {
         double z = z_low + i * h;
         if (z > Z_MAX || y > 55.0) break;
-        f = INV_SQRT_2PI * exp(-y - 0.5 * z * z);
+        f = INV_SQRT_2PI * tt_exp(-y - 0.5 * z * z);
         double fy = f * y;
         s->a[0] += f;
         s->a[1] += fy;
@@ -122,7 +131,7 @@ static void uniform_weights(int n, theory_moments *out) {
     out->sum_w2_squared = w * w;
     out->one_minus_sum_w2 = (n - 1) * w;
     out->jacobian_fro2 = (n - 1) * w * w;
-    out->entropy = log((double)n);
+    out->entropy = tt_log((double)n);
     out->max_weight = w;
 }
 
@@ -179,25 +188,25 @@ static void accumulate(double weight, const theory_moments *m, theory_moments *t
 /* ln of the chi density of r in the variable v, r = exp(v - e^-v), up to a constant. Written in
  * rho = ln(r / sqrt(d)), whose terms stay small near the peak however large d is. */
 static double log_chi_density(double v, double d) {
-    double rho = v - exp(-v) - 0.5 * log(d);
-    return d * (rho - 0.5 * expm1(2.0 * rho)) + log1p(exp(-v));
+    double rho = v - tt_exp(-v) - 0.5 * tt_log(d);
+    return d * (rho - 0.5 * tt_expm1(2.0 * rho)) + tt_log1p(tt_exp(-v));
 }
 
 /* In v the density dies doubly exponentially on the left even at d = 1, where that of ln r would
  * not, and it is a bump of width 0.7 / sqrt(d) for large d: the trapezoid rule needs few nodes.
  * Dividing by the sum of the weights makes the normalisation constant superfluous. */
 void theory_qk_refined(int n, int d_k, double scale, double refine, theory_moments *out) {
-    double d = d_k, peak = 0.5 * log(d);
-    for (int i = 0; i < 20; i++) peak = 0.5 * log(d) + exp(-peak);
+    double d = d_k, peak = 0.5 * tt_log(d);
+    for (int i = 0; i < 20; i++) peak = 0.5 * tt_log(d) + tt_exp(-peak);
     double step = 0.4 / sqrt(d + 28.0) / refine;
     double log_peak = log_chi_density(peak, d), mass = 0.0;
     theory_moments sum = {0}, m;
     for (int side = -1; side <= 1; side += 2) {
         for (int i = side < 0 ? 1 : 0;; i++) {
             double v = peak + side * i * step;
-            double weight = exp(log_chi_density(v, d) - log_peak);
+            double weight = tt_exp(log_chi_density(v, d) - log_peak);
             if (weight < 1e-12) break;
-            theory_iid_refined(n, scale * exp(v - exp(-v)), refine, &m);
+            theory_iid_refined(n, scale * tt_exp(v - tt_exp(-v)), refine, &m);
             accumulate(weight, &m, &sum);
             mass += weight;
         }
@@ -215,7 +224,7 @@ double theory_gap_density(int n) {
     double h = 0.2 / sharpness(n), sum = 0.0;
     for (double z = -Z_MAX; z < Z_MAX; z += h) {
         double density = normal_density(z);
-        sum += density * density * int_power(normal_cdf(z), n - 2);
+        sum += density * density * int_power(theory_normal_cdf(z), n - 2);
     }
     return (double)n * (n - 1) * h * sum;
 }
@@ -224,7 +233,7 @@ double theory_gap_density(int n) {
 static double gap_survival(int n, double gap) {
     double h = 0.2 / sharpness(n), sum = 0.0;
     for (double z = -Z_MAX; z < Z_MAX; z += h) {
-        sum += normal_density(z) * int_power(normal_cdf(z - gap), n - 1);
+        sum += normal_density(z) * int_power(theory_normal_cdf(z - gap), n - 1);
     }
     return n * h * sum;
 }
@@ -245,5 +254,5 @@ double theory_median_gap(int n) {
 }
 
 double theory_freezing_d_k(int n) {
-    return 2.0 * log((double)n);
+    return 2.0 * tt_log((double)n);
 }

@@ -39,6 +39,9 @@ void theory_qk(int n, int d_k, double scale, theory_moments *out);
  * as theory_iid_refined, but time grows with the cube of refine. */
 void theory_qk_refined(int n, int d_k, double scale, double refine, theory_moments *out);
 
+/* The normal distribution function, P(z' < z); absolute error 1e-15. */
+double theory_normal_cdf(double z);
+
 /* c(n) = n(n-1) integral phi(z)^2 Phi(z)^(n-2) dz: density at 0 of the gap between the two largest
  * of n standard normals. n 1..4096 (0 at n = 1, where there is no gap); relative error <= 1e-12. */
 double theory_gap_density(int n);

@@ -8,6 +8,7 @@
 
 #include "common/stats.h"
 #include "tt/attention.h"
+#include "tt/elementary.h"
 #include "tt/norm.h"
 #include "tt/ops.h"
 #include "tt/rowstats.h"
@@ -169,13 +170,14 @@ static double score_matrix_cosine(meter *m, const student *s, const teacher *t) 
 
 /* The student's loss if its logits were multiplied by 2^octaves. */
 static double loss_rescaled(meter *m, const student *s, const teacher *t, double octaves) {
+    const double factor = tt_exp(octaves * TT_LN2);
     tt_tape *tape = m->tape;
     tt_tape_reset(tape);
     tt_var z = tt_const(tape, tt_attention_logits(s->tape, s->output));
     tt_var v = tt_const(tape, tt_value(s->tape, s->v));
     tt_var y = tt_const(tape, tt_value(t->tape, t->target));
-    tt_var loss = tt_mse(
-        tape, tt_matmul(tape, tt_softmax(tape, tt_mul_scalar(tape, z, exp2(octaves))), v), y);
+    tt_var loss =
+        tt_mse(tape, tt_matmul(tape, tt_softmax(tape, tt_mul_scalar(tape, z, factor)), v), y);
     tt_tensor value = tt_value(tape, loss);
     return value.data ? value.data[0] : NAN;
 }

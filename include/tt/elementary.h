@@ -11,6 +11,9 @@
 #ifndef TT_ELEMENTARY_H
 #define TT_ELEMENTARY_H
 
+/* The double nearest to ln 2: log2(x) = tt_log(x) / TT_LN2, 2^x = tt_exp(x TT_LN2). */
+#define TT_LN2 0x1.62e42fefa39efp-1
+
 /* e^x, within 0.52 ulp, subnormal results too. */
 double tt_exp(double x);
 

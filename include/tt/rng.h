@@ -4,7 +4,9 @@
  * numbers. The generator is MT19937 (Matsumoto and Nishimura, ACM TOMACS 8(1), 1998); the rules
  * that turn its words into uniforms and normals are those of torch 1.13.
  *
- * Normals use log, sqrt, sin and cos of the C library: the same bits wherever that is the same.
+ * Uniforms are torch's bit for bit. Normals are made by tt/elementary.h, so that they have the same
+ * bits everywhere; torch's are made by its C library's functions, and one in 300 of them differs
+ * from these by one or two units of its last place (glibc).
  */
 #ifndef TT_RNG_H
 #define TT_RNG_H

@@ -1,0 +1,44 @@
+/* kernels.h: the loops in which nearly all time goes, inside the library only, once for each
+ * instruction set of tt/kernel.h. kernels_NAME.c compile the same text (*_lanes.h), each for its
+ * own, so every one gives the same bits.
+ */
+#ifndef TT_KERNELS_H
+#define TT_KERNELS_H
+
+#include <stdbool.h>
+
+#include "tt/tensor.h"
+
+/* Element (i, p) is data[i * row + p * col]. */
+typedef struct tt_strided {
+    const double *data;
+    tt_size row, col;
+} tt_strided;
+
+/* The width of a panel of B, and the most rows of one. */
+enum { TT_PANEL_COLS = 16, TT_PANEL_ROWS = 256 };
+
+typedef struct tt_kernels {
+    /* C[i][j] = sum_p A[i][p] panel[p][j] for m rows and cols <= TT_PANEL_COLS columns of C, as one
+     * chain of fused multiply-adds over p that starts from 0, or from C where `load` is true. The
+     * panel has kc <= TT_PANEL_ROWS rows of TT_PANEL_COLS readable entries, panel_row apart. */
+    void (*multiply)(tt_size m, tt_size kc, tt_strided a, const double *panel, tt_size panel_row,
+                     double *c, tt_size c_row, int cols, bool load);
+    /* One row of softmax and its backward, nothing masked (softmax.h). w may be z, dz may be dw. */
+    void (*softmax)(const double *z, tt_size n, double *w);
+    void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
+    /* y_j = tt_log(x_j). */
+    void (*log)(const double *x, tt_size n, double *y);
+    /* Blocks of sixteen uniforms in [0, 1) to sixteen standard normals each (rng.c). */
+    void (*normals)(double *x, tt_size blocks);
+} tt_kernels;
+
+extern const tt_kernels TT_KERNELS_PORTABLE;
+#if defined(__x86_64__) && defined(__GNUC__)
+extern const tt_kernels TT_KERNELS_AVX2, TT_KERNELS_AVX512;
+#endif
+
+/* Those of tt_kernel_here(). */
+const tt_kernels *tt_kernels_here(void);
+
+#endif

@@ -1,0 +1,13 @@
+/* kernels_of.h: the list of what every kernels_NAME.c compiles. */
+#ifndef TT_KERNELS_OF_H
+#define TT_KERNELS_OF_H
+
+#include "gemm_lanes.h"
+#include "kernels.h"
+#include "rng_lanes.h"
+#include "softmax_lanes.h"
+
+#define KERNELS                                                                                    \
+    { multiply, softmax, softmax_backward, log_of, normals }
+
+#endif

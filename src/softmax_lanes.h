@@ -1,0 +1,86 @@
+/* softmax_lanes.h: a row of softmax, forward and backward, in vectors, and what they leave
+ * one by one: the same bits, and no slower where a row is short.
+ */
+#ifndef TT_SOFTMAX_LANES_H
+#define TT_SOFTMAX_LANES_H
+
+#include <math.h>
+
+#include "elementary_lanes.h"
+#include "tt/elementary.h"
+
+/* The largest entry, -infinity if there is none; NaN is passed over. */
+static double largest(const double *z, tt_size n) {
+    double most = -INFINITY;
+    tt_size j = 0;
+    if (n >= TT_WIDTH) {
+        lanes high = lanes_all(-INFINITY);
+        for (; j + TT_WIDTH <= n; j += TT_WIDTH) high = lanes_larger(lanes_load(z + j), high);
+        most = lanes_largest(high);
+    }
+    for (; j < n; j++)
+        if (z[j] > most) most = z[j];
+    return most;
+}
+
+/* Whether exp_lanes is right for all z - most: none below its range. A NaN stays one there too. */
+static bool all_normal(const double *z, tt_size n, double most) {
+    lane_bits below = {0};
+    for (tt_size j = 0; j + TT_WIDTH <= n; j += TT_WIDTH)
+        below |= (lane_bits)(lanes_load(z + j) - most < -708);
+    return !lanes_any(below);
+}
+
+static void softmax(const double *z, tt_size n, double *w) {
+    double sums[SUM_LANES] = {0};
+    const double most = largest(z, n);
+    tt_size j = 0;
+    if (all_normal(z, n, most))
+        for (; j + TT_WIDTH <= n; j += TT_WIDTH)
+            lanes_store(w + j, exp_lanes(lanes_load(z + j) - most));
+    for (; j < n; j++) w[j] = tt_exp(z[j] - most);
+
+    if (n >= SUM_LANES) {
+        lanes sum[SUM_VECTORS] = {{0}};
+        for (j = 0; j + SUM_LANES <= n; j += SUM_LANES)
+            LANES_UNROLL for (int v = 0; v < SUM_VECTORS; v++) sum[v] +=
+                lanes_load(w + j + v * TT_WIDTH);
+        lanes_store_sums(sums, sum);
+    }
+    for (j = n - n % SUM_LANES; j < n; j++) sums[j % SUM_LANES] += w[j];
+
+    const double total = lanes_total(sums);
+    for (j = 0; j + TT_WIDTH <= n; j += TT_WIDTH) lanes_store(w + j, lanes_load(w + j) / total);
+    for (; j < n; j++) w[j] /= total;
+}
+
+/* Where the first of the largest weights is; 0 if all are NaN. */
+static tt_size largest_at(const double *w, tt_size n) {
+    const double most = largest(w, n);
+    tt_size m = 0;
+    while (m + 1 < n && w[m] != most) m++;
+    return w[m] == most ? m : 0;
+}
+
+static void softmax_backward(const double *w, const double *dw, tt_size n, double *dz) {
+    double sums[SUM_LANES] = {0};
+    const double shift = n > 0 ? dw[largest_at(w, n)] : 0;
+    tt_size j = 0;
+    if (n >= SUM_LANES) {
+        lanes sum[SUM_VECTORS] = {{0}};
+        for (; j + SUM_LANES <= n; j += SUM_LANES)
+            LANES_UNROLL for (int v = 0; v < SUM_VECTORS; v++) {
+                const tt_size at = j + v * TT_WIDTH;
+                sum[v] += lanes_load(w + at) * (lanes_load(dw + at) - shift);
+            }
+        lanes_store_sums(sums, sum);
+    }
+    for (; j < n; j++) sums[j % SUM_LANES] += w[j] * (dw[j] - shift);
+
+    const double total = lanes_total(sums);
+    for (j = 0; j + TT_WIDTH <= n; j += TT_WIDTH)
+        lanes_store(dz + j, lanes_load(w + j) * ((lanes_load(dw + j) - shift) - total));
+    for (; j < n; j++) dz[j] = w[j] * ((dw[j] - shift) - total);
+}
+
+#endif
