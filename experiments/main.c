@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "saturation/saturation.h"
 #include "stall/stall.h"
 #include "trace/trace.h"
+#include "tt/arithmetic.h"
+#include "tt/kernel.h"
 
 static const command_spec *const COMMANDS[] = {
     &STALL_COMMAND, &GRADCHECK_COMMAND, &TRACE_COMMAND, &INSPECT_COMMAND, &SATURATION_COMMAND,
@@ -74,10 +77,38 @@ static void fill_closed_descriptors(void) {
     if (fd >= 0) (void)close(fd);
 }
 
+/* EXIT_OK, or what the environment variable that names a kernel asks for in vain. */
+static int check_kernel(void) {
+    const char *wanted = getenv(TT_KERNEL_VARIABLE);
+    tt_kernel kernel;
+    char runs[64] = "";
+    if (!wanted || (tt_kernel_find(wanted, &kernel) && tt_kernel_runs(kernel))) return EXIT_OK;
+    for (int i = 0; i < TT_KERNEL_COUNT; i++)
+        if (tt_kernel_runs((tt_kernel)i)) {
+            const size_t used = strlen(runs);
+            (void)snprintf(runs + used, sizeof runs - used, "%s%s", used ? ", " : "",
+                           tt_kernel_name((tt_kernel)i));
+        }
+    return message_fail(EXIT_USAGE, "the environment's %s=%s: expected one that runs here: %s",
+                        TT_KERNEL_VARIABLE, wanted, runs);
+}
+
+/* Bits that only this build has are no result. */
+static int check_arithmetic(void) {
+    const char *wrong = tt_arithmetic_error();
+    if (!wrong) return EXIT_OK;
+    return message_fail(EXIT_FAILED,
+                        "this build's arithmetic is relaxed: %s; see the Makefile's "
+                        "flags",
+                        wrong);
+}
+
 static int run(int argc, char **argv) {
+    int code = check_kernel();
+    if (code != EXIT_OK) return code;
     if (argc < 2) return print_short_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("sqrtdk " SQRTDK_VERSION);
+        printf("sqrtdk " SQRTDK_VERSION ", kernel %s\n", tt_kernel_name(tt_kernel_here()));
         return EXIT_OK;
     }
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
@@ -85,9 +116,12 @@ static int run(int argc, char **argv) {
     if (help && (argc == 2 || strcmp(argv[2], "help") == 0)) return print_help();
     const command_spec *command = find(argv[help ? 2 : 1]);
     if (!command) return unknown(argv[help ? 2 : 1]);
-    if (!help) return command_run(command, argc - 1, argv + 1);
-    command_help(command);
-    return EXIT_OK;
+    if (help) {
+        command_help(command);
+        return EXIT_OK;
+    }
+    code = check_arithmetic();
+    return code == EXIT_OK ? command_run(command, argc - 1, argv + 1) : code;
 }
 
 int main(int argc, char **argv) {

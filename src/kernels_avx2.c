@@ -1,4 +1,6 @@
 /* kernels_avx2.c: the kernels for x86 processors with avx2, fma. */
+#include "kernels.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #include <math.h>

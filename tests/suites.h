@@ -31,6 +31,7 @@
     X(training, LONG)                                                                              \
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \
+    X(bits, LONG)                                                                                  \
     X(results, LONG)                                                                               \
     X(program, LONG)
 

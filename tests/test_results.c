@@ -319,81 +319,6 @@ START_TEST(a_temporary_name_is_made_exclusively) {
 }
 END_TEST
 
-/* ---- The scripts that guard committed numbers ------------------------------------------------ */
-
-#define RUNS_HEADER "seed,d_k,scale,lr,steps,ratio,verdict,reason,steps_taken\n"
-#define VALUES_HEADER "d_k,keys,scale,metric,statistic,value,standard_error,theory,z\n"
-
-/* How a script judges two texts, by every awk that is here: 0 if they agree. */
-static int judge(const char *script, const char *expected, const char *got) {
-    static const char *const AWKS[] = {"mawk", "gawk", "awk"};
-    int verdict = -1;
-    write_text(FOLDER "expected.csv", expected);
-    write_text(FOLDER "got.csv", got);
-    for (int i = 0; i < LENGTH(AWKS); i++) {
-        char command[512];
-        (void)snprintf(command, sizeof command,
-                       "a=$(command -v %s) || exit 9; mkdir -p " FOLDER
-                       "bin && ln -sf \"$a\" " FOLDER "bin/awk && PATH=\"$PWD/" FOLDER
-                       "bin:$PATH\" scripts/%s " FOLDER "expected.csv " FOLDER
-                       "got.csv >/dev/null 2>&1",
-                       AWKS[i], script);
-        int code = shell(command);
-        if (code == 9) continue;
-        ck_assert_msg(verdict < 0 || code == verdict, "%s says %d, not %d", AWKS[i], code, verdict);
-        verdict = code;
-    }
-    return verdict;
-}
-
-START_TEST(runs_that_agree_agree_and_any_difference_is_found) {
-    static const char GOOD[] = RUNS_HEADER "0,8,none,1,500,0.007,trained,,500\n"
-                                           "0,64,none,1,500,7.5,stalled,too sharp,500\n";
-    static const char *const BAD[] = {
-        RUNS_HEADER "0,8,none,1,500,nan,trained,,500\n0,64,none,1,500,7.5,stalled,too sharp,500\n",
-        RUNS_HEADER "0,8,none,1,500,inf,trained,,500\n0,64,none,1,500,7.5,stalled,too sharp,500\n",
-        RUNS_HEADER "0,8,none,1,500,0.007,slow,,500\n0,64,none,1,500,7.5,stalled,too sharp,500\n",
-        RUNS_HEADER "0,8,none,1,500,0.007,trained,,500\n0,64,none,1,500,nan,stalled,,500\n",
-        RUNS_HEADER "0,8,none,1,500,0.007,trained,,500\n0,64,none,1,500,0.5,slow,,500\n",
-        RUNS_HEADER "0,8,none,1,500,0.007,trained,,500\n",
-        RUNS_HEADER,
-        "",
-    };
-    empty_folder();
-    ck_assert_int_eq(judge("compare_runs", GOOD, GOOD), 0);
-    for (int i = 0; i < LENGTH(BAD); i++) {
-        ck_assert_msg(judge("compare_runs", GOOD, BAD[i]) == 1, "got %d", i);
-        ck_assert_msg(judge("compare_runs", BAD[i], GOOD) == 1, "expected %d", i);
-    }
-    ck_assert_int_eq(judge("compare_runs", "", ""), 1);
-}
-END_TEST
-
-START_TEST(values_that_agree_agree_and_any_difference_is_found) {
-    static const char GOOD[] = VALUES_HEADER "8,16,none,entropy,mean,1.3,0.002,1.31,0.5\n"
-                                             "8,16,none,entropy,median,1.2,,,\n";
-    static const char *const BAD[] = {
-        VALUES_HEADER
-        "8,16,none,entropy,mean,nan,0.002,1.31,0.5\n8,16,none,entropy,median,1.2,,,\n",
-        VALUES_HEADER "8,16,none,entropy,mean,1.3,inf,1.31,0.5\n8,16,none,entropy,median,1.2,,,\n",
-        VALUES_HEADER "8,16,none,entropy,mean,1.3,0.002,,0.5\n8,16,none,entropy,median,1.2,,,\n",
-        VALUES_HEADER "8,16,none,entropy,mean,1.30001,0.002,1.31,0.5\n"
-                      "8,16,none,entropy,median,1.2,,,\n",
-        VALUES_HEADER "8,16,none,entropy,mean,1.3,0.002,1.31,0.5\n8,16,none,entropy,median,,,,\n",
-        VALUES_HEADER "8,16,none,entropy,mean,1.3,0.002,1.31,0.5\n",
-        VALUES_HEADER,
-        "",
-    };
-    empty_folder();
-    ck_assert_int_eq(judge("compare_values", GOOD, GOOD), 0);
-    for (int i = 0; i < LENGTH(BAD); i++) {
-        ck_assert_msg(judge("compare_values", GOOD, BAD[i]) == 1, "got %d", i);
-        ck_assert_msg(judge("compare_values", BAD[i], GOOD) == 1, "expected %d", i);
-    }
-    ck_assert_int_eq(judge("compare_values", "", ""), 1);
-}
-END_TEST
-
 Suite *results_suite(void) {
     const TTest *tests[] = {
         results_of_equal_settings_are_replaced,
@@ -417,8 +342,6 @@ Suite *results_suite(void) {
         signals_that_end_the_program_leave_no_temporary_file,
         what_a_killed_run_left_is_swept_by_the_next,
         a_temporary_name_is_made_exclusively,
-        runs_that_agree_agree_and_any_difference_is_found,
-        values_that_agree_agree_and_any_difference_is_found,
     };
     return suite_of("results", tests, LENGTH(tests), 300);
 }

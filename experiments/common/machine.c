@@ -1,6 +1,7 @@
 #include "common/machine.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -14,11 +15,12 @@ tt_size machine_processors(void) {
 }
 
 double machine_memory(void) {
+    double memory = 0;
 #ifdef _SC_PHYS_PAGES
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && bytes > 0) return (double)pages * (double)bytes;
+    if (pages > 0 && bytes > 0) memory = (double)pages * (double)bytes;
 #endif
-    return 0;
+    return memory < (double)PTRDIFF_MAX ? memory : (double)PTRDIFF_MAX;
 }
 
 bool machine_fits(double bytes, const char *format, ...) {

@@ -10,14 +10,15 @@
 /* Processors in use, at least 1. */
 tt_size machine_processors(void);
 
-/* Bytes of physical memory; 0 where the system does not say. */
+/* Bytes of physical memory, at most what one process can address; 0 where the system does not say.
+ */
 double machine_memory(void);
 
 /* Whether so many bytes fit; if not, prints one line: the formatted text, which names what asks for
  * them and ends in "need" or "needs", then how much that is and what is allowed. */
 bool machine_fits(double bytes, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* "key = value" lines for a .meta file: what the bits of a result depend on beside its settings. */
+/* "key = value" lines for a .meta file: where a result was made, which changes no bit of it. */
 void machine_describe(FILE *to);
 
 #endif

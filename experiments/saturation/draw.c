@@ -70,7 +70,7 @@ int saturation_metrics(const saturation *s) {
 }
 
 tt_size saturation_matrices(const saturation_config *config, int64_t keys) {
-    return (config->rows + keys - 1) / keys;
+    return (tt_size)((config->rows + keys - 1) / keys);
 }
 
 /* Normals, and multiply-adds of the two products with K and the two with V for each rule; a normal
@@ -285,7 +285,11 @@ static void summarise_piece(void *context, tt_size i) {
 /* ---- The run --------------------------------------------------------------------------------- */
 
 static const char *run_set(const saturation *s, saturation_cell *cells, progress *p) {
-    set g = {.all = s, .cells = cells, .width = cells->d_k, .keys = cells->keys, .progress = p};
+    set g = {.all = s,
+             .cells = cells,
+             .width = (tt_size)cells->d_k,
+             .keys = (tt_size)cells->keys,
+             .progress = p};
     g.matrices = saturation_matrices(&s->config, g.keys);
     g.block_matrices = g.keys < 512 ? 512 / g.keys : 1;
     g.stream = stream_of(s, cells);

@@ -14,9 +14,10 @@ static const double SIGMA_MOST = 64; /* theory.h is tested up to here */
 /* The number that multiplies q.k when q and k are standard normal; nan if there is no such number.
  */
 static double factor_of(const saturation_cell *c) {
-    const tt_scale_row row = {c->d_k, c->keys, c->keys};
+    const tt_size d_k = (tt_size)c->d_k, keys = (tt_size)c->keys;
+    const tt_scale_row row = {d_k, keys, keys};
     if (c->scale.rule.norms != TT_NORMS_NONE) return NAN;
-    return fabs(scaling_query_gain(&c->scale, c->d_k) * tt_scale_factor(&c->scale.rule, row));
+    return fabs(scaling_query_gain(&c->scale, d_k) * tt_scale_factor(&c->scale.rule, row));
 }
 
 /* Standard deviation of the logits. */
@@ -27,7 +28,7 @@ static double sigma_of(const saturation_cell *c) {
 /* E|x| for a standard normal x in d dimensions, m(d) = sqrt(2) Gamma((d+1)/2) / Gamma(d/2): m(1) =
  * sqrt(2/pi), and m(d) m(d+1) = d by Gamma's recurrence. For large d the terms of Gamma's
  * asymptotic series, of which the first left out is 0.15/d^7. */
-static double mean_norm(tt_size dimensions) {
+static double mean_norm(int64_t dimensions) {
     const double d = (double)dimensions, i = 1 / d;
     if (d > 200)
         return sqrt(d) *
@@ -36,7 +37,7 @@ static double mean_norm(tt_size dimensions) {
                               i * (5.0 / 128 + i * (-21.0 / 2048 +
                                                     i * (-399.0 / 8192 + i * (869.0 / 65536)))))));
     double norm = 0.79788456080286535588;
-    for (tt_size k = 1; k < dimensions; k++) norm = (double)k / norm;
+    for (int64_t k = 1; k < dimensions; k++) norm = (double)k / norm;
     return norm;
 }
 

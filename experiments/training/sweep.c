@@ -51,7 +51,7 @@ static void lay_out(const sweep_config *c, run *to, int d_k, int scale, int lr, 
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
     to->gain = gain_at(c, to->d_k);
-    double logit_step = scaling_logit_step(to->scale, to->d_k) * (to->gain * to->gain);
+    double logit_step = scaling_logit_step(to->scale, (tt_size)to->d_k) * (to->gain * to->gain);
     to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
     to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
     to->ratio = INFINITY;
@@ -240,7 +240,7 @@ static void run_job(shared *s, const job *j) {
     meter m = {NULL, NULL};
     int count = 0;
     trainee *all = calloc((size_t)c->scale_count, sizeof *all);
-    config.d_k = c->d_k[j->d_k];
+    config.d_k = (tt_size)c->d_k[j->d_k];
     bool good = teacher_new(&from, &config, (uint64_t)c->seed[j->seed]);
     good = good && all && meter_new(&m, &config) && enrol(s, j, &from, all, &count);
     if (good)

@@ -2,6 +2,7 @@
 #ifndef TT_TT_H
 #define TT_TT_H
 
+#include "tt/arithmetic.h"
 #include "tt/attention.h"
 #include "tt/elementary.h"
 #include "tt/gradcheck.h"
