@@ -42,9 +42,10 @@ static void softmax(const double *z, tt_size n, double *w) {
 
     if (n >= SUM_LANES) {
         lanes sum[SUM_VECTORS] = {{0}};
-        for (j = 0; j + SUM_LANES <= n; j += SUM_LANES)
-            LANES_UNROLL for (int v = 0; v < SUM_VECTORS; v++) sum[v] +=
-                lanes_load(w + j + v * TT_WIDTH);
+        for (j = 0; j + SUM_LANES <= n; j += SUM_LANES) {
+            LANES_UNROLL
+            for (int v = 0; v < SUM_VECTORS; v++) sum[v] += lanes_load(w + j + v * TT_WIDTH);
+        }
         lanes_store_sums(sums, sum);
     }
     for (j = n - n % SUM_LANES; j < n; j++) sums[j % SUM_LANES] += w[j];
@@ -54,12 +55,12 @@ static void softmax(const double *z, tt_size n, double *w) {
     for (; j < n; j++) w[j] /= total;
 }
 
-/* Where the first of the largest weights is; 0 if all are NaN. */
+/* Where the first of the largest weights is; anywhere if all are NaN, as the gradient is then. */
 static tt_size largest_at(const double *w, tt_size n) {
     const double most = largest(w, n);
     tt_size m = 0;
     while (m + 1 < n && w[m] != most) m++;
-    return w[m] == most ? m : 0;
+    return m;
 }
 
 static void softmax_backward(const double *w, const double *dw, tt_size n, double *dz) {
@@ -68,11 +69,13 @@ static void softmax_backward(const double *w, const double *dw, tt_size n, doubl
     tt_size j = 0;
     if (n >= SUM_LANES) {
         lanes sum[SUM_VECTORS] = {{0}};
-        for (; j + SUM_LANES <= n; j += SUM_LANES)
-            LANES_UNROLL for (int v = 0; v < SUM_VECTORS; v++) {
+        for (; j + SUM_LANES <= n; j += SUM_LANES) {
+            LANES_UNROLL
+            for (int v = 0; v < SUM_VECTORS; v++) {
                 const tt_size at = j + v * TT_WIDTH;
                 sum[v] += lanes_load(w + at) * (lanes_load(dw + at) - shift);
             }
+        }
         lanes_store_sums(sums, sum);
     }
     for (; j < n; j++) sums[j % SUM_LANES] += w[j] * (dw[j] - shift);

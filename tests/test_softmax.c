@@ -128,6 +128,21 @@ START_TEST(nan_in_a_row_comes_out_as_nan) {
 }
 END_TEST
 
+START_TEST(what_is_not_allowed_is_zero_whatever_stands_there_or_beside_it) {
+    const unsigned char allowed[] = {1, 0, 1, 0, 1, 1, 1, 1, 0, 1};
+    double z[10], dw[10], w[10], dz[10];
+    for (int j = 0; j < 10; j++) {
+        z[j] = allowed[j] ? (double)j : (double)NAN;
+        dw[j] = !allowed[j] ? (double)NAN : j == 4 ? (double)INFINITY : 1;
+    }
+    tt_softmax_row(z, allowed, 10, w);
+    tt_softmax_row_backward(w, dw, allowed, 10, dz);
+    for (int j = 0; j < 10; j++)
+        if (!allowed[j]) ck_assert(w[j] == 0 && dz[j] == 0 && !signbit(dz[j]));
+    ck_assert(w[9] > 0.6 && isnan(dz[4]));
+}
+END_TEST
+
 /* 4 ulp: the formulas add up a handful of terms of one sign. */
 static void assert_close(double got, double expected) {
     ck_assert_msg(fabs(got - expected) <= 1e-15 * fabs(expected), "%.17g is not %.17g", got,
@@ -209,6 +224,7 @@ Suite *softmax_suite(void) {
                             a_common_offset_changes_nothing,
                             huge_logits_give_no_nan,
                             nan_in_a_row_comes_out_as_nan,
+                            what_is_not_allowed_is_zero_whatever_stands_there_or_beside_it,
                             uniform_row_has_the_known_statistics,
                             two_keys_have_jacobian_2_w_1_minus_w,
                             saturated_row_keeps_entropy_and_jacobian,
