@@ -147,6 +147,19 @@ START_TEST(fused_multiply_add_rounds_ties_to_even) {
 }
 END_TEST
 
+/* (1 + e)(1 - e) = 1 - e^2, half a last place of c and all but e^2 of a tie, which only rounding to
+ * odd remembers; with the sign of either. */
+START_TEST(fused_multiply_add_breaks_ties_by_what_is_far_below) {
+    for (int i = 27; i < 52; i++)
+        for (int odd = 1; odd < 64; odd++) {
+            const double e = ldexp(1, -i), c = 0x1p53 + 2 * odd;
+            check_fma(1 + e, 1 - e, c);
+            check_fma(1 + e, e - 1, c);
+            check_fma(1 + e, 1 - e, -c);
+        }
+}
+END_TEST
+
 START_TEST(fused_multiply_add_is_exact_where_all_but_the_last_bits_cancel) {
     tt_rng rng;
     tt_rng_seed(&rng, 8);
@@ -204,6 +217,7 @@ END_TEST
 
 Suite *kernels_suite(void) {
     const TTest *tests[] = {fused_multiply_add_rounds_ties_to_even,
+                            fused_multiply_add_breaks_ties_by_what_is_far_below,
                             fused_multiply_add_is_exact_where_all_but_the_last_bits_cancel,
                             fused_multiply_add_is_exact_for_far_exponents,
                             fused_multiply_add_gives_zeros_their_sign,
