@@ -160,6 +160,19 @@ START_TEST(fused_multiply_add_breaks_ties_by_what_is_far_below) {
 }
 END_TEST
 
+/* The last double below the tie, and a little: one step further up would be the tie. */
+START_TEST(fused_multiply_add_does_not_step_from_an_odd_last_bit) {
+    tt_rng rng;
+    tt_rng_seed(&rng, 10);
+    for (int i = 0; i < 2000; i++) {
+        double u;
+        tt_rng_uniform(&rng, &u, 1);
+        check_fma(1 + u, (1 - 0x1p-53) / (1 + u), 0x1p53 + 2 * (i % 64));
+        check_fma(1 + u, (0x1p-53 - 1) / (1 + u), -0x1p53 - 2 * (i % 64));
+    }
+}
+END_TEST
+
 START_TEST(fused_multiply_add_is_exact_where_all_but_the_last_bits_cancel) {
     tt_rng rng;
     tt_rng_seed(&rng, 8);
@@ -218,6 +231,7 @@ END_TEST
 Suite *kernels_suite(void) {
     const TTest *tests[] = {fused_multiply_add_rounds_ties_to_even,
                             fused_multiply_add_breaks_ties_by_what_is_far_below,
+                            fused_multiply_add_does_not_step_from_an_odd_last_bit,
                             fused_multiply_add_is_exact_where_all_but_the_last_bits_cancel,
                             fused_multiply_add_is_exact_for_far_exponents,
                             fused_multiply_add_gives_zeros_their_sign,
