@@ -13,12 +13,10 @@ static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&TT_KERNELS_PORTABLE,
                                                            &TT_KERNELS_AVX512};
 
 bool tt_kernel_runs(tt_kernel kernel) {
-    if (kernel == TT_KERNEL_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && tt_kernel_runs(TT_KERNEL_AVX2);
-    if (kernel == TT_KERNEL_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return true;
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512dq");
+    return kernel == TT_KERNEL_PORTABLE || (avx2 && (kernel == TT_KERNEL_AVX2 || avx512));
 }
 #else
 static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&TT_KERNELS_PORTABLE};
