@@ -48,6 +48,11 @@ void free_inputs(tt_tensor in[3]) {
 
 const tt_tensor NO_GRAD = {0, 0, 0, NULL};
 
+bool fma_knows_minus_zero(void) {
+    volatile double zero = -0.0;
+    return signbit(fma(zero, 1, zero)) != 0;
+}
+
 void assert_same_bits(tt_tensor a, tt_tensor b) {
     ck_assert_int_eq(tt_tensor_count(a), tt_tensor_count(b));
     ck_assert(memcmp(a.data, b.data, (size_t)tt_tensor_count(a) * sizeof(double)) == 0);

@@ -32,6 +32,9 @@ void free_inputs(tt_tensor in[3]);
 /* For a parameter whose gradient the tape keeps. */
 extern const tt_tensor NO_GRAD;
 
+/* Whether fma(-0, 1, -0) is -0 here, as it is everywhere but under valgrind, which makes it 0. */
+bool fma_knows_minus_zero(void);
+
 void assert_same_bits(tt_tensor a, tt_tensor b);
 
 /* Builds something on the tape from the given inputs. */
