@@ -65,6 +65,15 @@ $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 $(BUILD)/bits: $(BUILD)/tests/bits/bits.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# How often a verdict on a gradient is wrong, on a million derivatives whose truth is known.
+CALIBRATIONS = $(BUILD)/calibrate-differences
+
+$(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+calibrate: $(CALIBRATIONS)
+	for program in $(CALIBRATIONS); do $$program || exit 1; done
+
 same-bits:
 	scripts/same_bits
 
