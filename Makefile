@@ -82,7 +82,7 @@ $(BUILD)/locale/comma: tests/comma.locale tests/comma.charmap
 	@mkdir -p $(@D)
 	@localedef -c -f tests/comma.charmap -i tests/comma.locale $@ 2>/dev/null || :
 
-test: all example $(BUILD)/tests/run $(BUILD)/bits $(BUILD)/locale/comma
+test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 

@@ -11,9 +11,16 @@
 
 #include "tt/elementary.h"
 
-enum { SCAN = 19, WINDOW = 20, COLUMNS = 6, FINEST = 4 };
+enum { SCAN = 16, WINDOW = 18, COLUMNS = 6, FINEST = 4 };
 
 static const double AGREE = 4; /* bars; as the k of the verdict */
+
+/* How far above the best plain difference the window begins: extrapolated ones go further. */
+static const double ABOVE = 1024;
+
+/* A function of x - x_0 with x_0 far from 0 changes within a small share of the size of x: what is
+ * seen of steps larger than this share says little of those within it. */
+static const double NEARBY = 1024;
 
 /* Finite levels, coarse to fine. */
 typedef struct levels {
@@ -65,16 +72,14 @@ static void take(search *s, levels *to, double h) {
     if (!s->p->error && tt_probe_level(s->p, s->line, h, &to->at[to->count])) to->count++;
 }
 
-/* Geometric steps; the last four differ by 2, so that their scatter is one of rounding alone.
- * Returns the ratio of the others. */
-static double scan(search *s) {
+/* Geometric steps; the last four differ by 2, so that their scatter is one of rounding alone. */
+static void scan(search *s) {
     enum { GEOMETRIC = SCAN - FINEST + 1 };
     const double finest = s->bottom * 8;
     const double ratio = tt_exp((tt_log(s->top) - tt_log(finest)) / (GEOMETRIC - 1));
     double h = s->top;
     for (int i = 0; i < GEOMETRIC - 1; i++, h /= ratio) take(s, &s->scan, h);
     for (int i = 0; i < FINEST; i++) take(s, &s->scan, ldexp(finest, -i));
-    return ratio;
 }
 
 /* ---- Noise ----------------------------------------------------------------------------------- */
@@ -174,22 +179,25 @@ static bool is_plateau(const search *s, const entry *e) {
 }
 
 /* How far from x a slope may already be another: not much beyond the smallest step at which one
- * sees a bend, nor beyond the size of x. */
+ * sees a bend, nor beyond what is nearby. */
 static double find_reach(const search *s) {
-    double reach = s->p->size > 0 ? s->p->size / 16 : INFINITY;
+    double reach = s->p->size > 0 ? s->p->size / NEARBY : INFINITY;
     if (s->x != 0) reach = fmin(reach, fabs(s->x));
     for (int i = 0; i < s->scan.count; i++) {
         const tt_level *l = &s->scan.at[i];
         if (fabs(bend(l)) > 8 * noise_of(s, l)) reach = fmin(reach, 16 * l->h);
     }
-    if (s->p->size == 0 && s->p->hint == 0) return 0;
-    return reach;
+    return s->p->size == 0 && s->p->hint == 0 ? 0 : reach;
+}
+
+static bool is_zero(const entry *e) {
+    return fabs(e->value) <= 8 * e->bar;
 }
 
 /* A zero seen only by steps beyond the reach says no more of the slope at x than the noise at the
  * reach does. */
 static void distrust_far_zero(const search *s, entry *e) {
-    if (s->window.at[e->row].h > s->reach && fabs(e->value) <= 8 * e->bar)
+    if (s->reach > 0 && s->window.at[e->row].h > s->reach && is_zero(e))
         e->bar = fmax(e->bar, s->noise / s->reach);
 }
 
@@ -216,7 +224,7 @@ static entry find_plateau(const search *s) {
                 fabs(t[r + 1][c] - value)); /* and the next finer entry */
             entry e = {value, 0, r, c};
             e.bar = truncation + fmax(noise / l->at[r].h, noise_of(s, &l->at[r])) +
-                    DBL_EPSILON * fabs(value);
+                    fmax(DBL_EPSILON * fabs(value), DBL_TRUE_MIN);
             distrust_far_zero(s, &e);
             if (e.bar < best.bar && is_plateau(s, &e)) best = e;
         }
@@ -225,12 +233,13 @@ static entry find_plateau(const search *s) {
 
 /* ---- What else is known ---------------------------------------------------------------------- */
 
-/* What the elements that never moved may hide: half an ulp over the largest step that counts. */
+/* What the elements that never moved may hide: half an ulp over the largest step that
+ * counts. */
 static double unseen_by(const search *s, double step) {
     const double hidden = tt_probe_rounding(s->p, false);
     double largest = 0;
     for (int i = 0; i < s->scan.count; i++) largest = fmax(largest, s->scan.at[i].h);
-    if (s->p->size > 0) largest = fmin(largest, fmax(step, s->p->size / 16));
+    if (s->p->size > 0) largest = fmin(largest, fmax(step, s->p->size / NEARBY));
     return hidden == 0 ? 0 : hidden / largest;
 }
 
@@ -317,6 +326,7 @@ static tt_derivative conclude(const search *s) {
     d.unseen = unseen_by(s, d.step);
     d.edge = is_edge(s, &e);
     find_kink(s, &e, &d);
+    if (!d.kink && s->reach == 0 && is_zero(&e)) d.bar = INFINITY;
     return d;
 }
 
@@ -333,12 +343,12 @@ tt_derivative tt_differentiate(tt_probe *p, tt_line line) {
     s.x = isfinite(x) ? x : 0;
     tt_probe_forget(p);
     find_range(&s);
-    const double ratio = scan(&s);
+    scan(&s);
     if (p->error || s.scan.count == 0) return unknown;
     if (!has_moved(p)) return (tt_derivative){.unseen = unseen_by(&s, 0)};
     s.noise = measured_noise(&s);
     s.reach = find_reach(&s);
-    look_closely(&s, best_step(&s) * fmin(fmax(4 * ratio, 64), 1024));
+    look_closely(&s, best_step(&s) * ABOVE);
     return p->error ? unknown : conclude(&s);
 }
 

@@ -29,6 +29,7 @@ tt_gradcheck_verdict tt_gradcheck_judge(const tt_gradcheck_point *p, double floo
     const double a = p->analytic, n = p->numeric, bar = k * p->error_bar;
     const double slack = rtol * fmax(fabs(a), fabs(n)), blind = k * p->unseen;
     const double distance = fabs(a - n);
+    if (isinf(blind)) return TT_GRADCHECK_INCONCLUSIVE;
     if (!isfinite(a) || isnan(n)) return TT_GRADCHECK_FAIL;
     if (p->kink) {
         const bool between = a >= p->low - bar - slack && a <= p->high + bar + slack;
@@ -75,8 +76,8 @@ static void check_line(checker *c, tt_line line, double analytic, tt_gradcheck_r
                             .low = d.low,
                             .high = d.high,
                             .edge = d.edge};
-    /* it may move what is left out: then it does not move what is looked at, and that is no zero */
-    if (!d.moved && probe->not_finite > 0) p.unseen = INFINITY;
+    /* What is left out may be all that it moves, and makes NaN of gradients through 0 NaN. */
+    if (probe->not_finite > 0 && (!d.moved || !isfinite(analytic))) p.unseen = INFINITY;
     p.verdict = tt_gradcheck_judge(&p, r->floor, c->options.k, c->options.rtol);
     count_point(c, r, &p);
     if (c->options.each) c->options.each(c->options.each_context, line.input, &p);
@@ -142,7 +143,8 @@ static double draw_direction(tt_probe *p, tt_rng *rng, tt_tensor grad) {
 
 static double largest_of(tt_tensor t) {
     double largest = 0;
-    for (tt_size i = 0; i < tt_tensor_count(t); i++) largest = fmax(largest, fabs(t.data[i]));
+    for (tt_size i = 0; i < tt_tensor_count(t); i++)
+        if (isfinite(t.data[i])) largest = fmax(largest, fabs(t.data[i]));
     return largest;
 }
 

@@ -10,8 +10,8 @@
  * Numeric derivative n along a coordinate (or a direction). Central differences
  *     D(h) = <W, out(x + h) - out(x - h)> / 2h     (differences first, element by element: what the
  *                                                   coordinate does not touch adds no rounding)
- * at steps that fit the input: a scan of 19 from far below to above its size, max |x| (and the
- * loss's, <|W|, |out|> / max |a|), then 20 around the best one, each half the last, extrapolated to
+ * at steps that fit the input: a scan of 16 from far below to above its size, max |x| (and the
+ * loss's, <|W|, |out|> / max |a|), then 18 around the best one, each half the last, extrapolated to
  * h = 0 (Richardson; Ridders 1982): each column of the tableau removes one more even power of h. Of
  * all entries that all finer steps agree with, within their rounding, that one is taken whose error
  * bar is least. The bar is the sum of

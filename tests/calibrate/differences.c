@@ -3,7 +3,7 @@
  * right one that is FAIL, or a wrong one that is PASS, is false, and the exit code is 1 then. So it
  * is where too few are decided.
  *
- *   calibrate-differences [DERIVATIVES-A-KIND [SEED [THREADS]]]      25000, 1, 2
+ *   calibrate-differences [DERIVATIVES-A-KIND [SEED [THREADS]]]      50000, 1, 2
  *
  * The truth of a function of one number is its derivative in long double; that of attention is the
  * library's own backward, which is exact to some 1e-14. A fault stands in one derivative, whose
@@ -453,6 +453,7 @@ typedef struct calibration {
     const kind *kind;
     long wanted; /* derivatives a piece */
     uint64_t seed;
+    int pieces; /* each draws from a stream of its own */
     tally piece[PIECES];
 } calibration;
 
@@ -506,10 +507,12 @@ static bool decides(tally *t) {
 
 int main(int argc, char **argv) {
     static calibration c;
-    const long wanted = argc > 1 ? atol(argv[1]) : 25000;
+    const long wanted = argc > 1 ? atol(argv[1]) : 50000;
     const int threads = argc > 3 ? atoi(argv[3]) : 2;
     tally all = {0};
     long bad = 0;
+    c.pieces = wanted < 64 * 1000 ? (int)(wanted / 1000) + 1 : PIECES;
+    c.wanted = (wanted + c.pieces - 1) / c.pieces;
     c.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     verbose = getenv("VERBOSE") ? atoi(getenv("VERBOSE")) : 0;
     printf("%ld derivatives a kind, seed %llu\n%-23s %8s", wanted, (unsigned long long)c.seed, "",
@@ -521,9 +524,8 @@ int main(int argc, char **argv) {
         memset(c.piece, 0, sizeof c.piece);
         c.kind = &KINDS[k];
         now = KINDS[k].name;
-        c.wanted = (wanted + PIECES - 1) / PIECES;
-        parallel_for(threads, PIECES, run_piece, &c);
-        for (int i = 0; i < PIECES; i++) add_tally(&t, &c.piece[i]);
+        parallel_for(threads, c.pieces, run_piece, &c);
+        for (int i = 0; i < c.pieces; i++) add_tally(&t, &c.piece[i]);
         bad += say(c.kind->name, &t);
         add_tally(&all, &t);
     }
