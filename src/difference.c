@@ -20,7 +20,7 @@ static const double ABOVE = 1024;
 
 /* A function of x - x_0 with x_0 far from 0 changes within a small share of the size of x: what is
  * seen of steps larger than this share says little of those within it. */
-static const double NEARBY = 1024;
+static const double NEARBY = 65536;
 
 /* Finite levels, coarse to fine. */
 typedef struct levels {
@@ -36,7 +36,8 @@ typedef struct search {
     double top, bottom; /* of the steps */
     levels scan, window;
     double noise; /* of h D(h), at any step */
-    double reach; /* where zeros are trusted */
+    double reach; /* where zeros are trusted, */
+    double blur;  /* and how far at least they are wrong beyond it */
 } search;
 
 /* An entry of the tableau: made from the window's levels row-column .. row. */
@@ -55,7 +56,7 @@ static void find_range(search *s) {
         s->top = fmax(4 * size, hint);
         s->bottom = ldexp(size, -36);
         if (hint > 0) s->bottom = fmin(s->bottom, ldexp(hint, -20));
-        /* x + h must differ from x by more than a few ulps, and not overflow */
+        /* finer for an x that is small beside the others, but never down to a few ulps of it */
         if (x > 0) s->bottom = fmax(fmin(s->bottom, ldexp(x, -20)), ldexp(x, -44));
     } else if (hint > 0) {
         s->top = 16 * hint;
@@ -92,8 +93,13 @@ static double scatter(const levels *l) {
     return noise;
 }
 
+/* The difference of the one-sided slopes. */
+static double bend(const tt_level *l) {
+    return l->side[0] - l->side[1];
+}
+
 static bool is_smooth(const tt_level *l) {
-    return fabs(l->side[0] - l->side[1]) <= fabs(l->value) / 2;
+    return fabs(bend(l)) <= fabs(l->value) / 2;
 }
 
 /* Where small steps do not move what larger ones move smoothly, the function itself goes in stairs,
@@ -118,10 +124,6 @@ static double measured_noise(const search *s) {
 static double noise_of(const search *s, const tt_level *l) {
     const double slope = fmax(fabs(l->side[0]), fabs(l->side[1]));
     return fmax(s->noise, l->rounding + tt_probe_half_ulp(slope, s->x)) / l->h;
-}
-
-static double bend(const tt_level *l) {
-    return l->side[0] - l->side[1];
 }
 
 /* ---- The window ------------------------------------------------------------------------------ */
@@ -179,15 +181,18 @@ static bool is_plateau(const search *s, const entry *e) {
 }
 
 /* How far from x a slope may already be another: not much beyond the smallest step at which one
- * sees a bend, nor beyond what is nearby. */
-static double find_reach(const search *s) {
-    double reach = s->p->size > 0 ? s->p->size / NEARBY : INFINITY;
-    if (s->x != 0) reach = fmin(reach, fabs(s->x));
+ * sees a bend, nor beyond what is nearby. Where it bends, half an ulp of x is some slope too. */
+static void look_around(search *s) {
+    const double size = s->p->size;
+    s->reach = size > 0 ? size / NEARBY : INFINITY;
+    if (s->x != 0) s->reach = fmin(s->reach, fabs(s->x) / 16);
     for (int i = 0; i < s->scan.count; i++) {
         const tt_level *l = &s->scan.at[i];
-        if (fabs(bend(l)) > 8 * noise_of(s, l)) reach = fmin(reach, 16 * l->h);
+        if (fabs(bend(l)) <= 8 * noise_of(s, l)) continue;
+        s->reach = fmin(s->reach, 16 * l->h);
+        s->blur = fmax(s->blur, tt_probe_half_ulp(bend(l) / l->h, s->x));
     }
-    return s->p->size == 0 && s->p->hint == 0 ? 0 : reach;
+    if (size == 0 && s->p->hint == 0) s->reach = 0;
 }
 
 static bool is_zero(const entry *e) {
@@ -195,10 +200,10 @@ static bool is_zero(const entry *e) {
 }
 
 /* A zero seen only by steps beyond the reach says no more of the slope at x than the noise at the
- * reach does. */
+ * reach does, and the blur. */
 static void distrust_far_zero(const search *s, entry *e) {
     if (s->reach > 0 && s->window.at[e->row].h > s->reach && is_zero(e))
-        e->bar = fmax(e->bar, s->noise / s->reach);
+        e->bar = fmax(e->bar, fmax(s->noise / s->reach, s->blur));
 }
 
 /* The tableau: each column removes one more even power of h. */
@@ -233,13 +238,12 @@ static entry find_plateau(const search *s) {
 
 /* ---- What else is known ---------------------------------------------------------------------- */
 
-/* What the elements that never moved may hide: half an ulp over the largest step that
- * counts. */
+/* What the elements that never moved may hide: half an ulp over the largest step that counts. */
 static double unseen_by(const search *s, double step) {
     const double hidden = tt_probe_rounding(s->p, false);
     double largest = 0;
     for (int i = 0; i < s->scan.count; i++) largest = fmax(largest, s->scan.at[i].h);
-    if (s->p->size > 0) largest = fmin(largest, fmax(step, s->p->size / NEARBY));
+    if (s->p->size > 0) largest = fmin(largest, fmax(step, s->p->size / 16));
     return hidden == 0 ? 0 : hidden / largest;
 }
 
@@ -347,7 +351,7 @@ tt_derivative tt_differentiate(tt_probe *p, tt_line line) {
     if (p->error || s.scan.count == 0) return unknown;
     if (!has_moved(p)) return (tt_derivative){.unseen = unseen_by(&s, 0)};
     s.noise = measured_noise(&s);
-    s.reach = find_reach(&s);
+    look_around(&s);
     look_closely(&s, best_step(&s) * ABOVE);
     return p->error ? unknown : conclude(&s);
 }

@@ -7,6 +7,7 @@
 
 #include "common/scaling.h"
 #include "gradcheck/faulty.h"
+#include "probe.h"
 #include "suites.h"
 #include "support.h"
 #include "tt/attention.h"
@@ -211,6 +212,29 @@ static double one(double x) {
     return 1;
 }
 
+START_TEST(half_an_ulp_is_at_least_the_smallest_number) {
+    ck_assert(tt_probe_half_ulp(2, 1) == 2 * 0x1p-53);
+    ck_assert(tt_probe_half_ulp(-0.5, -4) == 2 * 0x1p-53);
+    ck_assert(tt_probe_half_ulp(1, 1e-310) == 0x1p-1074);
+    ck_assert(tt_probe_half_ulp(1, 0) == 0x1p-1074);
+    ck_assert(tt_probe_half_ulp(0, 1) == 0);
+}
+END_TEST
+
+static double in_float(double x) {
+    return sinf((float)x);
+}
+
+START_TEST(stairs_of_a_coarser_format_fail_nothing_that_is_right) {
+    /* a tread of float32 at 0.7 is 6e-8 wide: within it nothing moves */
+    double x[] = {0.7, -2, 0.7 + 1e-9, 1.3};
+    tt_gradcheck_result r = check_at((function){in_float, cos, 0}, x, 4, &DEFAULTS);
+    ck_assert_int_eq(r.failed, 0);
+    r = check_at((function){in_float, cos, -1}, x, 4, &DEFAULTS);
+    ck_assert_int_eq(r.passed, 0);
+}
+END_TEST
+
 START_TEST(a_large_constant_is_noise_and_is_held_by_the_bar) {
     double x[] = {0.5, 0.001};
     tt_gradcheck_result r = check_at((function){lifted, one, 0}, x, 2, &DEFAULTS);
@@ -231,6 +255,10 @@ END_TEST
 
 static double relu(double x) {
     return fmax(x, 0);
+}
+
+static double heaviside(double x) {
+    return x > 0;
 }
 
 static double shifted_relu(double x) {
@@ -279,8 +307,9 @@ START_TEST(beside_a_kink_that_steps_can_avoid_the_slope_is_known) {
     ck_assert_int_eq(check_given(relu, 1e-7, 1).passed, 1);
     ck_assert_int_eq(check_given(relu, 1e-7, 0.5).failed, 1);
     ck_assert_int_eq(check_given(relu, 1e-7, 0).failed, 1);
-    ck_assert_int_eq(check_given(relu, -1e-7, 0).passed, 1);
     ck_assert_int_eq(check_given(relu, -1e-7, 1).failed, 1);
+    double x[] = {-1e-7, 0.5, 1e-7}; /* the others say that a slope of 1 is not small */
+    ck_assert_int_eq(check_at((function){relu, heaviside, 0}, x, 3, &DEFAULTS).passed, 3);
 }
 END_TEST
 
@@ -720,6 +749,8 @@ Suite *gradcheck_suite(void) {
         a_step_is_found_where_x_says_nothing_of_the_scale,
         huge_and_tiny_inputs_are_checked_like_others,
         half_an_ulp_that_underflows_is_no_zero,
+        half_an_ulp_is_at_least_the_smallest_number,
+        stairs_of_a_coarser_format_fail_nothing_that_is_right,
         a_large_constant_is_noise_and_is_held_by_the_bar,
         a_derivative_costs_at_most_twice_42_evaluations,
         at_a_kink_what_lies_between_its_slopes_is_inconclusive_and_the_rest_fails,

@@ -23,14 +23,13 @@
  * did not move, weighted by W, over the largest step that counts.
  *
  * Rule, signed, for analytic a and numeric n, with k = 4 and rtol = 1e-6 by default:
- *   FAIL          |a - n| > k (bar + unseen) + rtol max(|a|, |n|), or a is not finite
- *   PASS          k bar <= rtol max(|a|, |n|, floor)  and  |a - n| <= k bar + rtol max(|a|, |n|),
- *                 where something moved (n is resolved and equal); or
- *                 a = 0 and |n| + k (bar + unseen) < floor (n is zero and so is a)
- *   INCONCLUSIVE  otherwise: the truth may be a, but the differences cannot tell it from others
- * The floor is what counts as zero for this input: 1e-9 of its largest analytic gradient (where all
- * of these are 0, of <|W|, |out|> / max |x|), unless given. A wrong 0 where the truth is above the
- * floor moves the output, so it never passes.
+ *   FAIL          |a - n| > k (bar + unseen) + rtol max(|a|, |n|), with 4096 times unseen where
+ * nothing moved; or a is not finite PASS          k bar <= rtol max(|a|, |n|, floor)  and  |a - n|
+ * <= k bar + rtol max(|a|, |n|), where something moved (n is resolved and equal); or a = 0 and |n|
+ * + k (bar + unseen) < floor (n is zero and so is a) INCONCLUSIVE  otherwise: the truth may be a,
+ * but the differences cannot tell it from others The floor is what counts as zero for this input:
+ * 1e-9 of its largest analytic gradient (where all of these are 0, of <|W|, |out|> / max |x|),
+ * unless given. A wrong 0 where the truth is above the floor moves the output, so it never passes.
  *   A kink, one-sided slopes that differ however small h is: INCONCLUSIVE between the two, FAIL
  * outside. An edge, a jump or kink closer than 2^-10 |x|, or steps below 2^-26 |x|: no FAIL.
  *   Output elements that are NaN or infinite are left out and counted; if all are, that is an
