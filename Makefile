@@ -92,13 +92,14 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 asan:
 	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
-# Threads are in two subcommands only, so these run, with more threads than processors.
+# Threads are in three subcommands only, so these run, with more threads than processors.
 tsan:
 	$(MAKE) all BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
 	build/tsan/sqrtdk stall --d-k 3,8 --lr 1,0.5 --seed 0..3 --steps 40 --batch 4 --tokens 5 --d-model 6 \
 	  --d-v 3 --threads 4 --quiet --output build/tsan/stall.csv
 	build/tsan/sqrtdk saturation --d-k 2,8 --keys 4,16 --rows 2000 --threads 4 --quiet \
 	  --output build/tsan/saturation.csv
+	build/tsan/sqrtdk gradcheck --d-k 2 --threads 4 --quiet --output build/tsan/gradcheck.csv
 
 # The suites that are LONG under valgrind (tests/suites.h) are left out; what they run is run by
 # others, and saturation by two small runs.
@@ -234,4 +235,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all always example same-bits test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example same-bits calibrate test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

@@ -162,6 +162,18 @@ START_TEST(a_step_is_found_where_x_says_nothing_of_the_scale) {
 }
 END_TEST
 
+static double lifted_steep(double x) {
+    return 1 + steep(x);
+}
+
+START_TEST(where_x_is_0_the_loss_and_its_gradient_say_the_scale) {
+    double x[] = {0};
+    ck_assert_int_eq(check_at((function){lifted_steep, steep_slope, 0}, x, 1, &DEFAULTS).passed, 1);
+    ck_assert_int_eq(check_at((function){lifted_steep, steep_slope, 0.01}, x, 1, &DEFAULTS).failed,
+                     1);
+}
+END_TEST
+
 /* Where a function with a scale of its own stands. */
 static double unit = 1;
 
@@ -747,6 +759,7 @@ Suite *gradcheck_suite(void) {
         a_large_input_is_sampled_and_checked_along_directions,
         a_fixed_step_is_judged_by_its_own_error,
         a_step_is_found_where_x_says_nothing_of_the_scale,
+        where_x_is_0_the_loss_and_its_gradient_say_the_scale,
         huge_and_tiny_inputs_are_checked_like_others,
         half_an_ulp_that_underflows_is_no_zero,
         half_an_ulp_is_at_least_the_smallest_number,

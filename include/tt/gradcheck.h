@@ -23,17 +23,24 @@
  * did not move, weighted by W, over the largest step that counts.
  *
  * Rule, signed, for analytic a and numeric n, with k = 4 and rtol = 1e-6 by default:
- *   FAIL          |a - n| > k (bar + unseen) + rtol max(|a|, |n|), with 4096 times unseen where
- * nothing moved; or a is not finite PASS          k bar <= rtol max(|a|, |n|, floor)  and  |a - n|
- * <= k bar + rtol max(|a|, |n|), where something moved (n is resolved and equal); or a = 0 and |n|
- * + k (bar + unseen) < floor (n is zero and so is a) INCONCLUSIVE  otherwise: the truth may be a,
- * but the differences cannot tell it from others The floor is what counts as zero for this input:
- * 1e-9 of its largest analytic gradient (where all of these are 0, of <|W|, |out|> / max |x|),
- * unless given. A wrong 0 where the truth is above the floor moves the output, so it never passes.
- *   A kink, one-sided slopes that differ however small h is: INCONCLUSIVE between the two, FAIL
- * outside. An edge, a jump or kink closer than 2^-10 |x|, or steps below 2^-26 |x|: no FAIL.
- *   Output elements that are NaN or infinite are left out and counted; if all are, that is an
- * error.
+ *   FAIL          |a - n| > k (bar + unseen) + rtol max(|a|, |n|), or a is not finite; where
+ *                 nothing moved, |a| > 4096 k unseen
+ *   PASS          k bar <= rtol max(|a|, |n|, floor)  and  |a - n| <= k bar + rtol max(|a|, |n|),
+ *                 where something moved (n is resolved and equal); or
+ *                 a = 0 and |n| + k (bar + unseen) < floor (n is zero and so is a)
+ *   INCONCLUSIVE  otherwise: the truth may be a, but the differences cannot tell it from others
+ * The floor is what counts as zero for this input: 1e-9 of its largest analytic gradient (where all
+ * of these are 0, of <|W|, |out|> / max |x|), unless given. A wrong 0 where the truth is above the
+ * floor moves the output, so it never passes.
+ *   A kink, one-sided slopes that differ however small h is, is INCONCLUSIVE between the two, and
+ * FAIL outside. An edge, a jump or kink beside steps far smaller than x, is never FAIL. Output
+ * elements that are NaN or infinite are left out and counted; if all are, that is an error.
+ *
+ * Limits. `make calibrate` holds this against 1,074,655 derivatives whose truth is known: smooth
+ * and kinked functions at scales from 1e-140 to 1e140, attention over 16 decades of inputs,
+ * saturated rows; each right, times -1, 0, 1.01 and 1.0001, and with every gradient 0. No verdict
+ * was false. Beyond it are functions whose own rounding makes stairs: (1 - cos x) / x^2 down to
+ * 1e-6 has 2,065 false FAILs and 30 wrong zeros that PASS in 50,235, sin in float32 58 false FAILs.
  *
  * Taylor test along a random direction d: |f(x + h d) - f(x) - h <g, d>| falls like h^2 for a right
  * gradient and like h for a wrong one; the fitted slope is reported.
