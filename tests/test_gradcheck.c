@@ -174,6 +174,12 @@ START_TEST(where_x_is_0_the_loss_and_its_gradient_say_the_scale) {
 }
 END_TEST
 
+START_TEST(a_zero_is_not_confirmed_where_nothing_says_the_scale) {
+    double x[] = {0}; /* far out the cosine's differences are 0 too, whatever they are near 0 */
+    ck_assert_int_eq(check_at((function){cos, minus_sin, 0}, x, 1, &DEFAULTS).inconclusive, 1);
+}
+END_TEST
+
 /* Where a function with a scale of its own stands. */
 static double unit = 1;
 
@@ -774,6 +780,7 @@ Suite *gradcheck_suite(void) {
         a_fixed_step_is_judged_by_its_own_error,
         a_step_is_found_where_x_says_nothing_of_the_scale,
         where_x_is_0_the_loss_and_its_gradient_say_the_scale,
+        a_zero_is_not_confirmed_where_nothing_says_the_scale,
         huge_and_tiny_inputs_are_checked_like_others,
         half_an_ulp_that_underflows_is_no_zero,
         half_an_ulp_is_at_least_the_smallest_number,
