@@ -204,6 +204,23 @@ START_TEST(huge_and_tiny_inputs_are_checked_like_others) {
 }
 END_TEST
 
+static double rough(double x) {
+    return 0.1 * (x / unit) + sin(1e15 * (x / unit));
+}
+
+static double rough_slope(double x) {
+    (void)x;
+    return 0.1 / unit;
+}
+
+START_TEST(a_wrong_zero_within_the_noise_of_a_huge_input_does_not_pass) {
+    unit = 1e140; /* every slope is below 1e-139, and no zero for that */
+    double x[] = {0.3 * unit, -2 * unit};
+    ck_assert_int_eq(check_at((function){rough, rough_slope, 0}, x, 2, &DEFAULTS).failed, 0);
+    ck_assert_int_eq(check_at((function){rough, rough_slope, -1}, x, 2, &DEFAULTS).passed, 0);
+}
+END_TEST
+
 static double tiny(double x) {
     return 1e-310 * x;
 }
@@ -782,6 +799,7 @@ Suite *gradcheck_suite(void) {
         where_x_is_0_the_loss_and_its_gradient_say_the_scale,
         a_zero_is_not_confirmed_where_nothing_says_the_scale,
         huge_and_tiny_inputs_are_checked_like_others,
+        a_wrong_zero_within_the_noise_of_a_huge_input_does_not_pass,
         half_an_ulp_that_underflows_is_no_zero,
         half_an_ulp_is_at_least_the_smallest_number,
         noise_far_above_an_ulp_is_measured,
