@@ -65,6 +65,15 @@ $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 $(BUILD)/bits: $(BUILD)/tests/bits/bits.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# How often a verdict on a gradient is wrong, on a million derivatives whose truth is known.
+CALIBRATIONS = $(BUILD)/calibrate-differences
+
+$(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+calibrate: $(CALIBRATIONS)
+	for program in $(CALIBRATIONS); do $$program || exit 1; done
+
 same-bits:
 	scripts/same_bits
 
@@ -73,7 +82,7 @@ $(BUILD)/locale/comma: tests/comma.locale tests/comma.charmap
 	@mkdir -p $(@D)
 	@localedef -c -f tests/comma.charmap -i tests/comma.locale $@ 2>/dev/null || :
 
-test: all example $(BUILD)/tests/run $(BUILD)/bits $(BUILD)/locale/comma
+test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
@@ -83,13 +92,14 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 asan:
 	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O1 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
-# Threads are in two subcommands only, so these run, with more threads than processors.
+# Threads are in three subcommands only, so these run, with more threads than processors.
 tsan:
 	$(MAKE) all BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
 	build/tsan/sqrtdk stall --d-k 3,8 --lr 1,0.5 --seed 0..3 --steps 40 --batch 4 --tokens 5 --d-model 6 \
 	  --d-v 3 --threads 4 --quiet --output build/tsan/stall.csv
 	build/tsan/sqrtdk saturation --d-k 2,8 --keys 4,16 --rows 2000 --threads 4 --quiet \
 	  --output build/tsan/saturation.csv
+	build/tsan/sqrtdk gradcheck --d-k 2 --threads 4 --quiet --output build/tsan/gradcheck.csv
 
 # The suites that are LONG under valgrind (tests/suites.h) are left out; what they run is run by
 # others, and saturation by two small runs.
@@ -225,4 +235,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all always example same-bits test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example same-bits calibrate test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

@@ -10,8 +10,10 @@
 
 #include "common/csv.h"
 #include "common/message.h"
+#include "common/parallel.h"
 #include "common/results.h"
 #include "common/scale_option.h"
+#include "common/settings.h"
 #include "common/text.h"
 #include "gradcheck/cases.h"
 #include "gradcheck/foreign.h"
@@ -54,6 +56,7 @@ static const option_spec OPTIONS[] = {
     {"dv", "FILE", "", "dV; --scale is then one rule (default: sqrt), --mask as in inspect"},
     {"key-lengths", "FILE", "", "with --q: one length for each batch entry"},
     {"allowed", "FILE", "", "with --q: 1 may attend, 0 may not"},
+    {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/gradcheck.csv", "CSV of all results"),
     {"quiet", NULL, "", "print failures and the last line only"},
 };
@@ -68,6 +71,7 @@ typedef struct request {
     int fault;    /* a fault, or -1 */
     tt_gradcheck_options check;
     bool strict, quiet;
+    int threads;
     const char *output;
     bool from_files;
     head_paths paths;
@@ -78,9 +82,27 @@ typedef struct request {
 /* What all cases together gave. */
 typedef struct totals {
     FILE *csv, *table;
-    tt_size checked, passed, failed, inconclusive;
+    tt_size checked, passed, failed, inconclusive, not_finite;
     double worst_pass;
 } totals;
+
+/* One case, and what became of it; its inputs live only while it is checked. */
+typedef struct job {
+    int op; /* the place in op_word */
+    tt_size d_k;
+    const scaling *rule;
+    mask_kind mask;
+    double sharpness;
+    check_case c;
+    tt_gradcheck_result result[CASE_INPUTS];
+    char error[256];
+} job;
+
+typedef struct job_list {
+    const request *q;
+    job *job;
+    tt_size count, capacity;
+} job_list;
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -147,7 +169,8 @@ static bool read_request(request *q) {
            options_size(o, "keys", 1, 4096, &q->shape.keys) &&
            options_int_list(o, "d-k", 1, 65536, q->d_k, &q->d_k_count) &&
            options_size(o, "d-v", 1, 65536, &q->shape.d_v) && read_scales(q) && read_mask(q) &&
-           options_choice(o, "fault", &q->fault) && read_check(q) && results_option(o, &q->output);
+           options_choice(o, "fault", &q->fault) && read_check(q) &&
+           settings_threads(o, &q->threads) && results_option(o, &q->output);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -201,24 +224,28 @@ static void say_failures(FILE *to, const check_case *c, const tt_gradcheck_resul
     }
 }
 
-/* Checks one case whose inputs were drawn, and frees it. False and one line on failure. */
-static bool run_case(const request *q, totals *t, check_case *c, bool drawn) {
-    tt_gradcheck_result r[CASE_INPUTS];
-    const char *error =
-        drawn ? tt_gradcheck(c->build, c, c->input, c->checked, &q->check, r) : "out of memory";
-    for (int i = 0; i < c->checked && !error; i++) {
-        write_row(t->csv, c, i, &r[i]);
+/* Says what is not checked because the function itself gives no number there. */
+static void say_not_finite(FILE *to, const check_case *c, const tt_gradcheck_result *r) {
+    if (r->not_finite > 0)
+        text_line(to, 4,
+                  "NOT CHECKED %s %s: %td output elements that are not finite, the first %td",
+                  c->op, c->text, r->not_finite, r->first_not_finite);
+}
+
+static void say_job(const request *q, totals *t, const job *j) {
+    const tt_gradcheck_result *r = j->result;
+    for (int i = 0; i < j->c.checked; i++) {
+        write_row(t->csv, &j->c, i, &r[i]);
         t->checked += r[i].checked;
         t->passed += r[i].passed;
         t->failed += r[i].failed;
         t->inconclusive += r[i].inconclusive;
         t->worst_pass = fmax(t->worst_pass, r[i].worst_pass);
     }
-    if (!error && !q->quiet) say_case(t->table, c, r);
-    if (!error) say_failures(t->table, c, r);
-    if (error) (void)complain("%s %s: %s", c->op, c->text, error);
-    case_free(c);
-    return !error;
+    t->not_finite += r->not_finite;
+    if (!q->quiet) say_case(t->table, &j->c, r);
+    say_failures(t->table, &j->c, r);
+    say_not_finite(t->table, &j->c, r);
 }
 
 /* ---- All cases ------------------------------------------------------------------------------- */
@@ -227,50 +254,80 @@ static bool asked(const request *q, int op) {
     return q->op == OP_ALL || q->op == op;
 }
 
-static bool run_elementary(const request *q, totals *t) {
-    for (int i = 0; case_op_name(i); i++) {
-        check_case c;
-        if (!asked(q, OP_GROUPS + i)) continue;
-        bool drawn = case_op(&c, i, &q->shape, q->check.seed);
-        if (!run_case(q, t, &c, drawn)) return false;
+static bool add_job(job_list *list, job j) {
+    if (list->count == list->capacity) {
+        const tt_size capacity = 2 * list->capacity + 16;
+        job *more = realloc(list->job, (size_t)capacity * sizeof *more);
+        if (!more) return complain("out of memory");
+        list->job = more;
+        list->capacity = capacity;
     }
+    list->job[list->count++] = j;
     return true;
 }
 
-static bool run_attention(const request *q, totals *t, int op, tt_size d_k, const scaling *rule,
-                          double sharpness) {
+static bool list_attention(job_list *list, int op, tt_size d_k, const scaling *rule,
+                           double sharpness) {
     for (int m = 0; m < MASK_ALL; m++) {
-        check_case c;
-        check_shape shape = q->shape;
-        shape.d_k = d_k;
-        if (q->mask != MASK_ALL && q->mask != m) continue;
-        bool drawn =
-            case_attention(&c, op_word(op), &shape, rule, (mask_kind)m, sharpness, q->check.seed);
-        if (!run_case(q, t, &c, drawn)) return false;
+        if (list->q->mask != MASK_ALL && list->q->mask != m) continue;
+        if (!add_job(list, (job){.op = op,
+                                 .d_k = d_k,
+                                 .rule = rule,
+                                 .mask = (mask_kind)m,
+                                 .sharpness = sharpness}))
+            return false;
     }
     return true;
 }
 
-static bool run_all(const request *q, totals *t) {
-    if (!run_elementary(q, t)) return false;
+static bool list_all(job_list *list) {
+    const request *q = list->q;
+    for (int i = 0; case_op_name(i); i++)
+        if (asked(q, OP_GROUPS + i) && !add_job(list, (job){.op = OP_GROUPS + i})) return false;
     for (int d = 0; asked(q, OP_ATTENTION) && d < q->d_k_count; d++)
         for (int k = 0; k < q->scale.count; k++)
-            if (!run_attention(q, t, OP_ATTENTION, (tt_size)q->d_k[d], q->scale.rule[k], 1))
+            if (!list_attention(list, OP_ATTENTION, (tt_size)q->d_k[d], q->scale.rule[k], 1))
                 return false;
     /* rows as saturated as those of an unscaled d_k of 3000 */
-    if (asked(q, OP_ATTENTION) && !run_attention(q, t, OP_ATTENTION, 8, scaling_find("none"), 20))
+    if (asked(q, OP_ATTENTION) && !list_attention(list, OP_ATTENTION, 8, scaling_find("none"), 20))
         return false;
     for (int k = 0; asked(q, OP_RULES) && scaling_at(k); k++)
-        if (!run_attention(q, t, OP_RULES, 8, scaling_at(k), 1)) return false;
+        if (!list_attention(list, OP_RULES, 8, scaling_at(k), 1)) return false;
     return true;
 }
 
-static bool run_fault(const request *q, totals *t) {
-    check_case c;
+static bool draw_job(const request *q, job *j) {
     check_shape shape = q->shape;
-    shape.d_k = 8;
-    bool drawn = case_faulty(&c, &shape, (fault)q->fault, q->check.seed);
-    return run_case(q, t, &c, drawn);
+    shape.d_k = q->fault >= 0 ? 8 : j->d_k;
+    if (q->fault >= 0) return case_faulty(&j->c, &shape, (fault)q->fault, q->check.seed);
+    if (j->op >= OP_GROUPS) return case_op(&j->c, j->op - OP_GROUPS, &shape, q->check.seed);
+    return case_attention(&j->c, op_word(j->op), &shape, j->rule, j->mask, j->sharpness,
+                          q->check.seed);
+}
+
+static void check_job(void *context, tt_size i) {
+    const job_list *list = context;
+    job *j = &list->job[i];
+    const char *error = "out of memory";
+    if (draw_job(list->q, j))
+        error =
+            tt_gradcheck(j->c.build, &j->c, j->c.input, j->c.checked, &list->q->check, j->result);
+    if (error) (void)snprintf(j->error, sizeof j->error, "%s", error);
+    case_free(&j->c);
+}
+
+/* Checks all cases, in whatever order, then says what became of them in theirs. False and one line
+ * on failure. */
+static bool run_jobs(job_list *list, totals *t) {
+    const request *q = list->q;
+    if (!(q->fault >= 0 ? add_job(list, (job){0}) : list_all(list))) return false;
+    parallel_for(q->threads, list->count, check_job, list);
+    for (tt_size i = 0; i < list->count; i++) {
+        const job *j = &list->job[i];
+        if (j->error[0]) return complain("%s %s: %s", j->c.op, j->c.text, j->error);
+        say_job(q, t, j);
+    }
+    return true;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -283,27 +340,35 @@ static bool write_steps(const request *q, FILE *to) {
     return !error || complain("%s", error);
 }
 
+/* PASS needs something that passed: where no difference can tell, nothing was confirmed. */
+static const char *verdict_of(const request *q, const totals *t) {
+    if (t->failed > 0) return "FAIL";
+    const bool open = t->passed == 0 || t->not_finite > 0 || (q->strict && t->inconclusive > 0);
+    return open ? "INCONCLUSIVE" : "PASS";
+}
+
 static int say_totals(const request *q, const totals *t) {
-    bool bad = t->failed > 0 || (q->strict && t->inconclusive > 0);
+    const char *verdict = verdict_of(q, t);
     text_line(t->table, 0,
               "%s: %td derivatives, %td PASS, %td FAIL, %td INCONCLUSIVE; the worst PASS differs "
               "by %.1e of its tensor's largest gradient",
-              bad ? "FAIL" : "PASS", t->checked, t->passed, t->failed, t->inconclusive,
-              t->worst_pass);
+              verdict, t->checked, t->passed, t->failed, t->inconclusive, t->worst_pass);
     if (fflush(t->table) != 0) return message_fail(EXIT_FAILED, "cannot write the table");
+    const bool bad = t->failed > 0 || (q->strict && strcmp(verdict, "PASS") != 0);
     return bad ? EXIT_FAILED : EXIT_OK;
 }
 
 static int run_differences(const request *q, results *to, FILE *table) {
     totals t = {.csv = to->file[RESULTS].stream, .table = table};
+    job_list list = {.q = q};
     (void)fputs("op,input,case,coordinates,pass,fail,inconclusive,worst_index,analytic,numeric,"
                 "error_bar,taylor_slope\n",
                 t.csv);
     if (!q->quiet)
         text_line(t.table, 8, "%-10s %-43s %6s %4s %4s %8s", "op", "case", "pass", "fail", "inc.",
                   "off by");
-    bool good = q->fault >= 0 ? run_fault(q, &t) : run_all(q, &t);
-    good = good && write_steps(q, to->file[STEPS].stream) && results_commit(to);
+    bool good = run_jobs(&list, &t) && write_steps(q, to->file[STEPS].stream) && results_commit(to);
+    free(list.job);
     return good ? say_totals(q, &t) : EXIT_FAILED;
 }
 
@@ -340,7 +405,8 @@ const command_spec GRADCHECK_COMMAND = {
     .words = WORDS,
     .notes =
         "A derivative is PASS, FAIL, or INCONCLUSIVE where the true gradient lies below what "
-        "differences can resolve. Exit code 0: no FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
+        "differences can resolve; the whole is INCONCLUSIVE where nothing is PASS. Exit code 0: no "
+        "FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
         "lie stem_steps.csv (error against step, for the figure gradcheck_steps) and stem.meta.",
     .examples = EXAMPLES,
     .more = scale_option_help,
