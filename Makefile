@@ -65,8 +65,9 @@ $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 $(BUILD)/bits: $(BUILD)/tests/bits/bits.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# How often a verdict on a gradient is wrong, on a million derivatives whose truth is known.
-CALIBRATIONS = $(BUILD)/calibrate-differences
+# How often a verdict on a gradient is wrong where the truth is known, on a million derivatives and on
+# a hundred million elements of gradients from files; some minutes.
+CALIBRATIONS = $(BUILD)/calibrate-differences $(BUILD)/calibrate-formats
 
 $(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -189,7 +190,7 @@ REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_
 # What README shows: figures, summary and printed text of the default runs, of stall under all rules
 # (minutes) and of the published table. check-expected compares new default runs with it, byte by byte.
 EXPECTED = experiments/expected
-expected: all example
+expected: all example $(BUILD)/calibrate-formats
 	@mkdir -p $(BUILD)/expected/figures
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/stall.txt
 	$(BUILD)/sqrtdk stall --scale all --output $(BUILD)/expected/stall_rules.csv >$(BUILD)/expected/stall_rules.txt
@@ -208,6 +209,11 @@ expected: all example
 	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
 	for name in stall stall_rules saturation; do \
 	  sed '/^Written/d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
+	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
+	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
+	    --dq $$g/dq.npy --dk $$g/dk.npy --dv $$g/dv.npy --force --output $(BUILD)/expected/foreign.csv; \
+	  done >$(EXPECTED)/foreign.txt
+	$(BUILD)/calibrate-formats >$(EXPECTED)/calibrate_formats.txt
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
 	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
 	sed '/^Written/d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt

@@ -32,6 +32,7 @@
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \
     X(bits, LONG)                                                                                  \
+    X(foreign, LONG)                                                                               \
     X(results, LONG)                                                                               \
     X(program, LONG)
 

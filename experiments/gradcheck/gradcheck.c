@@ -27,8 +27,11 @@ static const char *op_word(int i) {
     return i < OP_GROUPS ? GROUPS[i] : case_op_name(i - OP_GROUPS);
 }
 
-static const option_words WORDS[] = {
-    {"op", op_word}, {"mask", case_mask_name}, {"fault", fault_name}, {NULL, NULL}};
+static const option_words WORDS[] = {{"op", op_word},
+                                     {"mask", case_mask_name},
+                                     {"fault", fault_name},
+                                     {"precision", format_name},
+                                     {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"op", "NAME", "all", "what is checked, rules being attention by every scaling rule: "},
@@ -43,7 +46,8 @@ static const option_spec OPTIONS[] = {
     {"seed", "N", "0", "seed of inputs, W, samples and directions"},
     {"step", "H", "", "one fixed step instead of chosen ones"},
     {"rtol", "R", "",
-     "relative error that still is equality (default: 1e-6; with --q by the type of the files)"},
+     "relative error that still is equality (default: 1e-6; with --q a demand beside the "
+     "format's)"},
     {"strict", NULL, "", "INCONCLUSIVE fails too"},
     {"fault", "NAME", "", "check a wrong backward, or with none the same code without a fault: "},
     {"q", "FILE", "",
@@ -54,6 +58,8 @@ static const option_spec OPTIONS[] = {
     {"dq", "FILE", "", "and the gradients to compare with ours: dQ,"},
     {"dk", "FILE", "", "dK,"},
     {"dv", "FILE", "", "dV; --scale is then one rule (default: sqrt), --mask as in inspect"},
+    {"precision", "NAME", "",
+     "with --q: the format it was computed in (default: by the values, or the files): "},
     {"key-lengths", "FILE", "", "with --q: one length for each batch entry"},
     {"allowed", "FILE", "", "with --q: 1 may attend, 0 may not"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
@@ -77,6 +83,7 @@ typedef struct request {
     head_paths paths;
     gradient_paths gradients;
     mask_request file_mask;
+    const number_format *format; /* NULL: it is found */
 } request;
 
 /* What all cases together gave. */
@@ -128,13 +135,18 @@ static int given(const options *o, const char *const *names, int count) {
 static bool read_files(request *q) {
     static const char *const INPUTS[] = {"q", "k", "v", "do"},
                              *const OUTPUTS[] = {"dq", "dk", "dv"},
-                             *const MASKS[] = {"key-lengths", "allowed"};
+                             *const WITH[] = {"key-lengths", "allowed", "precision"};
     const options *o = q->text;
-    int inputs = given(o, INPUTS, 4), outputs = given(o, OUTPUTS, 3), masks = given(o, MASKS, 2);
+    int inputs = given(o, INPUTS, 4), outputs = given(o, OUTPUTS, 3), with = given(o, WITH, 3);
     q->from_files = inputs == 4 && outputs > 0;
-    if (!q->from_files && inputs + outputs + masks > 0)
+    if (!q->from_files && inputs + outputs + with > 0)
         return complain("gradcheck: expected --q, --k, --v, --do and one or more of --dq, --dk, "
-                        "--dv together, or none of these and of the mask's files");
+                        "--dv together, or none of these, of the mask's files and --precision");
+    if (q->from_files && q->check.rtol >= 1)
+        return complain("--rtol '%s': expected a number below 1", options_text(o, "rtol"));
+    int format;
+    if (!options_choice(o, "precision", &format)) return false;
+    q->format = format_at(format);
     q->paths = (head_paths){options_text(o, "q"), options_text(o, "k"), options_text(o, "v"),
                             options_text(o, "do")};
     q->gradients =
@@ -163,14 +175,14 @@ static bool read_request(request *q) {
     const options *o = q->text;
     q->strict = options_flag(o, "strict");
     q->quiet = options_flag(o, "quiet");
-    return read_files(q) && options_choice(o, "op", &q->op) &&
+    return read_check(q) && read_files(q) && options_choice(o, "op", &q->op) &&
            options_size(o, "batch", 1, 64, &q->shape.batch) &&
            options_size(o, "tokens", 1, 4096, &q->shape.tokens) &&
            options_size(o, "keys", 1, 4096, &q->shape.keys) &&
            options_int_list(o, "d-k", 1, 65536, q->d_k, &q->d_k_count) &&
            options_size(o, "d-v", 1, 65536, &q->shape.d_v) && read_scales(q) && read_mask(q) &&
-           options_choice(o, "fault", &q->fault) && read_check(q) &&
-           settings_threads(o, &q->threads) && results_option(o, &q->output);
+           options_choice(o, "fault", &q->fault) && settings_threads(o, &q->threads) &&
+           results_option(o, &q->output);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -232,6 +244,13 @@ static void say_not_finite(FILE *to, const check_case *c, const tt_gradcheck_res
                   c->op, c->text, r->not_finite, r->first_not_finite);
 }
 
+static void say_kinks(FILE *to, const check_case *c, const tt_gradcheck_result *r) {
+    for (int i = 0; i < c->checked; i++)
+        if (r[i].kinks > 0)
+            text_line(to, 4, "A KINK %s %s: %td derivatives of %s have one slope on each side",
+                      c->op, c->text, r[i].kinks, c->name[i]);
+}
+
 static void say_job(const request *q, totals *t, const job *j) {
     const tt_gradcheck_result *r = j->result;
     for (int i = 0; i < j->c.checked; i++) {
@@ -245,6 +264,7 @@ static void say_job(const request *q, totals *t, const job *j) {
     t->not_finite += r->not_finite;
     if (!q->quiet) say_case(t->table, &j->c, r);
     say_failures(t->table, &j->c, r);
+    say_kinks(t->table, &j->c, r);
     say_not_finite(t->table, &j->c, r);
 }
 
@@ -373,11 +393,17 @@ static int run_differences(const request *q, results *to, FILE *table) {
 }
 
 static int run_foreign(const request *q, results *to, FILE *table) {
-    bool differs;
-    int code = foreign_check(&q->paths, &q->file_mask, &q->gradients, &q->scale.rule[0]->rule,
-                             q->check.rtol, to->file[RESULTS].stream, table, &differs);
-    if (code == EXIT_OK && (!results_commit(to) || differs)) code = EXIT_FAILED;
-    return code;
+    const foreign_request r = {.paths = &q->paths,
+                               .mask = &q->file_mask,
+                               .given = &q->gradients,
+                               .rule = q->scale.rule[0],
+                               .format = q->format,
+                               .rtol = q->check.rtol};
+    tt_gradcheck_verdict verdict;
+    int code = foreign_check(&r, to->file[RESULTS].stream, table, &verdict);
+    if (code != EXIT_OK) return code;
+    const bool bad = verdict == TT_GRADCHECK_FAIL || (q->strict && verdict != TT_GRADCHECK_PASS);
+    return results_commit(to) && !bad ? EXIT_OK : EXIT_FAILED;
 }
 
 static int run_gradcheck(const options *o) {

@@ -37,6 +37,18 @@ const char *array_place(char buffer[SHAPE_BYTES], const array *a, ptrdiff_t i) {
     return bracketed(buffer, a->ndim, index);
 }
 
+double array_half_digit(const array *a, double x) {
+    char text[64];
+    int exponent = -a->decimals;
+    if (a->digits == 0 || !isfinite(x) || (x == 0 && a->decimals < 0)) return 0;
+    if (a->decimals < 0) {
+        (void)snprintf(text, sizeof text, "%.*e", a->digits - 1, x);
+        exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10) - (a->digits - 1);
+    }
+    (void)snprintf(text, sizeof text, "0.5e%d", exponent);
+    return strtod(text, NULL);
+}
+
 const char *array_nonfinite(double x) {
     return isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
 }

@@ -22,6 +22,9 @@ typedef struct array {
     ptrdiff_t dim[ARRAY_MAX_DIMS]; /* every dimension >= 1; unused ones are 0 */
     double *data;                  /* product of dim values in C order; owned by this struct */
     int item_bytes;                /* size of one stored number: 1, 2, 4, 8; CSV counts as 8 */
+    int digits;   /* of a CSV: the most significant digits that one of its numbers has; else 0 */
+    int decimals; /* behind the point, where all its numbers have as many and no exponent; else -1
+                   */
 } array;
 
 /* Releases data and empties the struct; harmless on one that a failed read left behind. */
@@ -35,6 +38,9 @@ const char *array_shape(char buffer[SHAPE_BYTES], const array *a);
 
 /* "[1,2,3]": where element i stands; returns buffer. */
 const char *array_place(char buffer[SHAPE_BYTES], const array *a, ptrdiff_t i);
+
+/* Half a unit of the last digit that a CSV writes numbers of x's size with; 0 for other files. */
+double array_half_digit(const array *a, double x);
 
 /* "nan", "inf" or "-inf", for a number that is not finite. */
 const char *array_nonfinite(double x);

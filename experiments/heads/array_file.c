@@ -27,8 +27,9 @@ typedef struct span {
 
 typedef struct csv {
     span rest;
-    size_t line; /* of the current row, from 1, as an editor counts */
-    size_t row;  /* from 1, comments not counted */
+    size_t line;          /* of the current row, from 1, as an editor counts */
+    size_t row;           /* from 1, comments not counted */
+    int digits, decimals; /* of array.h; decimals is -2 before the first number */
     unsigned accept;
     char *error;
     size_t error_size;
@@ -85,6 +86,19 @@ static bool check_dialect(const csv *c, span row) {
                       c->row, c->line, decimal_comma ? " and decimal commas" : "", dialect);
 }
 
+/* Takes note of how a decimal number is written. */
+static void note_digits(csv *c, const char *text) {
+    const char *point = strchr(text, '.'), *e = strpbrk(text, "eE");
+    const char *first = text + strcspn(text, "123456789");
+    int digits = 0, decimals = 0;
+    for (const char *at = first; *at && at != e; at++) digits += *at != '.';
+    if (point) decimals = (int)((e ? e : point + strlen(point)) - point) - 1;
+    if (e) decimals = -1;
+    if (digits > c->digits) c->digits = digits;
+    if (c->decimals == -2) c->decimals = decimals;
+    if (c->decimals != decimals) c->decimals = -1;
+}
+
 /* Returns NULL and the value, or what is wrong with the text. strtod alone would take hex too. */
 static const char *parse_cell(const char *text, unsigned accept, double *value) {
     char *stop;
@@ -101,7 +115,7 @@ static const char *parse_cell(const char *text, unsigned accept, double *value) 
 }
 
 /* Reads the cells of one row from values on and counts them. */
-static bool read_row(const csv *c, span row, double *values, size_t *columns) {
+static bool read_row(csv *c, span row, double *values, size_t *columns) {
     span cell;
     *columns = 0;
     while (cut(&row, ',', &cell)) {
@@ -113,6 +127,7 @@ static bool read_row(const csv *c, span row, double *values, size_t *columns) {
             memcpy(text, cell.at, length); /* strtod needs an end */
             text[length] = '\0';
             problem = parse_cell(text, c->accept, &values[*columns]);
+            if (!problem && isfinite(values[*columns])) note_digits(c, text);
         }
         ++*columns;
         if (!problem) continue;
@@ -145,7 +160,7 @@ static bool read_rows(csv *c, double *data, size_t *columns) {
 bool array_csv_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
                      char *error, size_t error_size) {
     const char *text = (const char *)bytes;
-    csv c = {{text, text + length}, 0, 0, accept, error, error_size};
+    csv c = {{text, text + length}, 0, 0, 0, -2, accept, error, error_size};
     size_t most = 1, columns;
     *out = (array){0};
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) c.rest.at += 3; /* as Excel writes */
@@ -158,7 +173,7 @@ bool array_csv_parse(const unsigned char *bytes, size_t length, unsigned accept,
         free(data);
         return false;
     }
-    *out = (array){2, {(ptrdiff_t)c.row, (ptrdiff_t)columns}, data, 8};
+    *out = (array){2, {(ptrdiff_t)c.row, (ptrdiff_t)columns}, data, 8, c.digits, c.decimals};
     return true;
 }
 

@@ -13,9 +13,10 @@ const array *head_gradient_shape(const head_files *f, int which) {
     return shape[which];
 }
 
-/* The tape adds each head's gradients to its matrices. */
-static void add_head(tt_tape *tape, const head_gradients *g, const head_files *f,
-                     const tt_scale_rule *rule, tt_tensor d_out, tt_size entry) {
+/* The tape adds each head's gradients to its matrices. NULL, or what failed. */
+static const char *add_head(tt_tape *tape, const head_gradients *g, const head_files *f,
+                            const tt_scale_rule *rule, tt_tensor d_out, tt_size entry,
+                            const head_visitor *visitor) {
     const attention_head head = head_files_at(f, entry);
     const tt_size key_entry = head_files_key_entry(f, entry);
     tt_tape_reset(tape);
@@ -23,11 +24,14 @@ static void add_head(tt_tape *tape, const head_gradients *g, const head_files *f
     tt_var k = tt_param(tape, head.k, tt_tensor_matrix(g->of[HEAD_DK], key_entry));
     tt_var v = tt_param(tape, head.v, tt_tensor_matrix(g->of[HEAD_DV], key_entry));
     tt_attention_options how = {.rule = rule, .mask = head.mask};
-    tt_backward_from(tape, tt_attention(tape, q, k, v, how), tt_tensor_matrix(d_out, entry));
+    tt_var output = tt_attention(tape, q, k, v, how);
+    tt_backward_from(tape, output, tt_tensor_matrix(d_out, entry));
+    if (tt_tape_error(tape) || !visitor) return tt_tape_error(tape);
+    return visitor->visit(visitor->context, tape, output, &head, entry) ? NULL : "out of memory";
 }
 
 bool head_gradients_compute(head_gradients *g, const head_files *f, const tt_scale_rule *rule,
-                            tt_tensor d_out) {
+                            tt_tensor d_out, const head_visitor *visitor) {
     const tt_size heads = f->batch * f->heads, key_heads = f->batch * f->key_heads;
     g->of[HEAD_DQ] = tt_tensor_new(heads, f->queries, f->d_k);
     g->of[HEAD_DK] = tt_tensor_new(key_heads, f->keys, f->d_k);
@@ -36,10 +40,8 @@ bool head_gradients_compute(head_gradients *g, const head_files *f, const tt_sca
     const char *error = tape && g->of[HEAD_DQ].data && g->of[HEAD_DK].data && g->of[HEAD_DV].data
                             ? NULL
                             : "out of memory";
-    for (tt_size e = 0; !error && e < heads; e++) {
-        add_head(tape, g, f, rule, d_out, e);
-        error = tt_tape_error(tape);
-    }
+    for (tt_size e = 0; !error && e < heads; e++)
+        error = add_head(tape, g, f, rule, d_out, e, visitor);
     if (error) (void)complain("%s", error);
     tt_tape_free(tape);
     return !error;

@@ -345,7 +345,7 @@ bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, array
         free(data);
         return false;
     }
-    *out = (array){.ndim = in.ndim, .data = data, .item_bytes = in.item_bytes};
+    *out = (array){.ndim = in.ndim, .data = data, .item_bytes = in.item_bytes, .decimals = -1};
     memcpy(out->dim, in.dim, sizeof out->dim);
     return true;
 }

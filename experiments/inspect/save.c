@@ -106,7 +106,7 @@ bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t see
     tt_tensor d_out = tt_tensor_view(f->d_out.data, f->batch * f->heads, f->queries, f->d_v);
     if (!d_out.data) d_out = drawn = draw_d_out(f, seed);
     bool good = d_out.data || complain("--save-gradients: out of memory");
-    good = good && head_gradients_compute(&g, f, rule, d_out) && finite(&g) &&
+    good = good && head_gradients_compute(&g, f, rule, d_out, NULL) && finite(&g) &&
            write_all(&g, f, drawn, folder);
     head_gradients_free(&g);
     tt_tensor_free(&drawn);
