@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/scaling.h"
 #include "gradcheck/format.h"
 #include "gradcheck/judge.h"
 #include "suites.h"
@@ -355,6 +356,72 @@ START_TEST(an_element_is_judged_by_its_bound) {
 }
 END_TEST
 
+/* ---- The bound ------------------------------------------------------------------------------- */
+
+static tt_tensor read_matrix(FILE *from, tt_size rows, tt_size cols) {
+    tt_tensor t = tt_tensor_new(1, rows, cols);
+    char number[64];
+    for (tt_size i = 0; i < rows * cols; i++) {
+        ck_assert_int_eq(fscanf(from, "%63s", number), 1);
+        t.data[i] = strtod(number, NULL);
+    }
+    return t;
+}
+
+/* 1e-9: the same sums in another order, of which dP - sum P dP cancels a few digits. */
+static void assert_bound(int number, const char *which, tt_tensor got, tt_tensor expected) {
+    for (tt_size i = 0; i < tt_tensor_count(expected); i++)
+        ck_assert_msg(fabs(got.data[i] - expected.data[i]) <= 1e-9 * expected.data[i],
+                      "case %d, %s [%td]: %.12g, by the formulas %.12g", number, which, i,
+                      got.data[i], expected.data[i]);
+}
+
+START_TEST(bounds_are_those_of_the_formulas) {
+    static const char *const NAMES[] = {"dQ", "dK", "dV"};
+    FILE *from = open_file(GOLDEN "bounds.txt");
+    char format[16], unit[32], rule[16];
+    int causal, cases = 0;
+    tt_size tq, tk, d, dv;
+    while (fscanf(from, " case %15s %31s %15s %d %td %td %td %td", format, unit, rule, &causal, &tq,
+                  &tk, &d, &dv) == 8) {
+        const tt_mask mask = {.causal = causal ? TT_CAUSAL_TOP_LEFT : TT_CAUSAL_NONE};
+        const precision p = {format_find(format), strtod(unit, NULL)};
+        tt_tensor in[] = {read_matrix(from, tq, d), read_matrix(from, tk, d),
+                          read_matrix(from, tk, dv), read_matrix(from, tq, dv)};
+        const tt_tensor bound[] = {tt_tensor_new(1, tq, d), tt_tensor_new(1, tk, d),
+                                   tt_tensor_new(1, tk, dv)};
+        tt_tape *tape = tt_tape_new();
+        const tt_scale_rule *scale = &scaling_find(rule)->rule;
+        tt_var out = tt_attention(tape, tt_param(tape, in[0], NO_GRAD),
+                                  tt_param(tape, in[1], NO_GRAD), tt_param(tape, in[2], NO_GRAD),
+                                  (tt_attention_options){.rule = scale, .mask = mask});
+        tt_backward_from(tape, out, in[3]);
+        const bound_head h = {in[0],
+                              in[1],
+                              in[2],
+                              in[3],
+                              tt_attention_logits(tape, out),
+                              tt_attention_weights(tape, out),
+                              tt_attention_logits_grad(tape, out),
+                              tt_value(tape, out),
+                              &mask,
+                              scale};
+        ck_assert(!tt_tape_error(tape) && bounds_add(&h, &p, bound[0], bound[1], bound[2]));
+        for (int w = 0; w < 3; w++) {
+            tt_tensor expected = read_matrix(from, bound[w].rows, bound[w].cols), t = bound[w];
+            assert_bound(cases, NAMES[w], bound[w], expected);
+            tt_tensor_free(&expected);
+            tt_tensor_free(&t);
+        }
+        for (int i = 0; i < 4; i++) tt_tensor_free(&in[i]);
+        tt_tape_free(tape);
+        cases++;
+    }
+    (void)fclose(from);
+    ck_assert_int_eq(cases, 40);
+}
+END_TEST
+
 START_TEST(a_short_calibration_finds_no_false_verdict) {
     ck_assert_int_eq(shell(TEST_BUILD "/calibrate-formats 1 >" SCRATCH "calibration.txt"), 0);
 }
@@ -388,6 +455,7 @@ Suite *foreign_suite(void) {
                             text_of_few_digits_is_judged_by_them,
                             half_a_digit_is_what_the_text_leaves_open,
                             an_element_is_judged_by_its_bound,
+                            bounds_are_those_of_the_formulas,
                             a_short_calibration_finds_no_false_verdict,
                             gradient_files_that_do_not_fit_are_named};
     return suite_of("foreign", tests, LENGTH(tests), 300);

@@ -120,6 +120,8 @@ static bool read_check(request *q) {
         (options_given(o, "step") && !options_positive(o, "step", &q->check.step)))
         return false;
     q->check.seed = (uint64_t)q->seed;
+    if (q->check.rtol >= 1)
+        return complain("--rtol '%s': expected a number below 1", options_text(o, "rtol"));
     return true;
 }
 
@@ -142,8 +144,6 @@ static bool read_files(request *q) {
     if (!q->from_files && inputs + outputs + with > 0)
         return complain("gradcheck: expected --q, --k, --v, --do and one or more of --dq, --dk, "
                         "--dv together, or none of these, of the mask's files and --precision");
-    if (q->from_files && q->check.rtol >= 1)
-        return complain("--rtol '%s': expected a number below 1", options_text(o, "rtol"));
     int format;
     if (!options_choice(o, "precision", &format)) return false;
     q->format = format_at(format);
