@@ -228,6 +228,33 @@ START_TEST(a_given_infinity_fails_and_the_overflow_is_named) {
 }
 END_TEST
 
+/* What stands at a masked key is nobody's, but its gradient must be 0. */
+START_TEST(a_gradient_at_a_masked_key_fails_whatever_stands_there) {
+    static const char *const RULES[] = {"sqrt", "cosine", "keys"};
+    const ptrdiff_t one[] = {1, 2}, three[] = {3, 2}, column[] = {3, 1}, single[] = {1, 1};
+    const double q[] = {1, 2}, v[] = {1, 2, 3}, g = 1, dv[] = {0.25, 0.75, 0.5};
+    write_array(SCRATCH "q.npy", 2, one, q);
+    write_text(SCRATCH "k.csv", "1,0.5\n-1,2\nnan,inf\n");
+    write_array(SCRATCH "v.npy", 2, column, v);
+    write_array(SCRATCH "do.npy", 2, single, &g);
+    write_text(SCRATCH "lengths.csv", "2\n");
+    for (int i = 0; i < LENGTH(RULES); i++) {
+        const double dk[] = {0, 0, 0, 0, 0, 1e-3};
+        write_array(SCRATCH "dk.npy", 2, three, dk);
+        write_array(SCRATCH "dv.npy", 2, column, dv);
+        const captured *c =
+            run_program("",
+                        "gradcheck --q " SCRATCH "q.npy --k " SCRATCH "k.csv --v " SCRATCH
+                        "v.npy --do " SCRATCH "do.npy --dk " SCRATCH "dk.npy --dv " SCRATCH
+                        "dv.npy --key-lengths " SCRATCH "lengths.csv --scale %s" OUTPUT,
+                        RULES[i]);
+        ck_assert_int_eq(c->code, 1);
+        ck_assert_int_eq(shell("grep -q '^dK,all,FAIL,6,[0-9]*,[1-9]' " SCRATCH "o.csv"), 0);
+        assert_says(c->out, "worst at [2,1]: given 0.001, ours 0");
+    }
+}
+END_TEST
+
 /* ---- Formats and digits ---------------------------------------------------------------------- */
 
 START_TEST(a_formats_numbers_are_told_from_others) {
@@ -449,6 +476,7 @@ Suite *foreign_suite(void) {
                             a_demand_beside_the_formats_fails_what_misses_it,
                             no_verdict_where_our_own_gradient_overflows,
                             a_given_infinity_fails_and_the_overflow_is_named,
+                            a_gradient_at_a_masked_key_fails_whatever_stands_there,
                             a_formats_numbers_are_told_from_others,
                             a_format_is_found_only_where_it_is_told,
                             tensors_of_two_formats_are_judged_by_the_wider_and_that_is_said,

@@ -240,6 +240,7 @@ static void through_norm(const work *w, const double *x, double norm_error, cons
     const tt_size d = w->q.cols;
     const double norm = tt_norm(x, d), inverse = norm == 0 ? 0 : 1 / norm, u = w->f->unit;
     double t = 0, size = 0, errors = 0;
+    if (!isfinite(norm)) return; /* a key that nobody sees */
     for (tt_size c = 0; c < d; c++) {
         t += x[c] * inverse * of[c].value;
         size += fabs(x[c] * inverse * of[c].value);
@@ -281,7 +282,8 @@ static void through_key_sum(const work *w, tt_size j, double *out) {
     const sums *share = &w->share[j];
     const double error = sums_bound(share, w->f, w->q.rows, 0) +
                          (2 * w->norm_k[j] + square(3 * w->f->unit)) * square(share->value);
-    for (tt_size c = 0; c < w->k.cols && norm > 0; c++) out[c] += square(k[c] / norm) * error;
+    for (tt_size c = 0; c < w->k.cols && norm > 0 && isfinite(norm); c++)
+        out[c] += square(k[c] / norm) * error;
 }
 
 /* ---- One head -------------------------------------------------------------------------------- */
@@ -345,7 +347,8 @@ static tt_tensor normalised(tt_tensor x) {
 
 static double largest_of(tt_tensor t) {
     double most = 0;
-    for (tt_size i = 0; i < tt_tensor_count(t); i++) most = fmax(most, fabs(t.data[i]));
+    for (tt_size i = 0; i < tt_tensor_count(t); i++) /* keys that nobody sees may hold anything */
+        if (isfinite(t.data[i])) most = fmax(most, fabs(t.data[i]));
     return most;
 }
 
