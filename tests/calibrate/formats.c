@@ -368,7 +368,7 @@ static void judge_one(score *s, double multiple, double ours, double bound,
     double largest = 0;
     for (int o = 0; o < ORDERS; o++) {
         const double error = fabs(given[o] - ours);
-        const int v = judge_element(ours, given[o], multiple * bound, false, 0);
+        const tt_gradcheck_verdict v = judge_element(ours, given[o], multiple * bound, false, 0);
         s->right[v]++;
         largest = fmax(largest, error);
         if (bound > 0) s->largest = fmax(s->largest, error / bound);
@@ -381,7 +381,7 @@ static void judge_one(score *s, double multiple, double ours, double bound,
     }
     for (int k = 0; k < FAULTS && ours != 0; k++) {
         const double wrong = FACTORS[k] * ours;
-        const int v = judge_element(ours, wrong, multiple * bound, false, 0);
+        const tt_gradcheck_verdict v = judge_element(ours, wrong, multiple * bound, false, 0);
         s->fault[k][v]++;
         if (!could || fabs(wrong - ours) < 100 * largest) continue;
         s->could_fault++;
