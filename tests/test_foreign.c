@@ -283,7 +283,9 @@ START_TEST(a_format_is_found_only_where_it_is_told) {
     const double half[] = {1.5, 0.25, 3, 0x1.02p-3, 0}, single[] = {(double)0.1f, 1.5, 0.25, 3, 0};
     const double ours[] = {1.51, 0.26, 3.1, 0.126, 0}, whole[] = {1, 2, 3, 4, 0};
     const number_list h = {half, 5}, s = {single, 5}, o = {ours, 5}, w = {whole, 5};
-    const number_list few = {half, 3};
+    const double over[] = {1.5, 0.25, INFINITY, 3, 0x1.02p-3};
+    const number_list few = {half, 3}, i = {over, 5};
+    ck_assert(format_detect(&i, &o, 1) == format_find("bfloat16")); /* an overflow is passed over */
     ck_assert(format_detect(&h, &o, 1) == format_find("bfloat16"));
     ck_assert(format_detect(&s, &o, 1) == format_find("float32"));
     ck_assert(format_detect(&o, &o, 1) == NULL);
@@ -342,6 +344,19 @@ START_TEST(text_of_few_digits_is_judged_by_them) {
         assert_says(c->out, CASES[i].said);
         assert_says(c->out, "PASS dQ");
     }
+}
+END_TEST
+
+/* The gradient alone is text of three digits: what these leave open is more than float32 does. */
+START_TEST(a_gradient_of_few_digits_is_judged_by_them) {
+    static const char *const NAMES[] = {"q", "k", "v", "do"};
+    static const char COMMAND[] =
+        "gradcheck --causal --q " SCRATCH "q.csv --k " SCRATCH "k.csv --v " SCRATCH
+        "v.csv --do " SCRATCH "do.csv --dq " SCRATCH "dq.csv" OUTPUT;
+    for (int n = 0; n < LENGTH(NAMES); n++) write_csv(NAMES[n], "%.18e");
+    write_csv("dq", "%.3g");
+    assert_says(run_well("%s", COMMAND)->out, "PASS dQ");
+    ck_assert_int_eq(run_program("", "%s --rtol 1e-6", COMMAND)->code, 1);
 }
 END_TEST
 
@@ -481,6 +496,7 @@ Suite *foreign_suite(void) {
                             a_format_is_found_only_where_it_is_told,
                             tensors_of_two_formats_are_judged_by_the_wider_and_that_is_said,
                             text_of_few_digits_is_judged_by_them,
+                            a_gradient_of_few_digits_is_judged_by_them,
                             half_a_digit_is_what_the_text_leaves_open,
                             an_element_is_judged_by_its_bound,
                             bounds_are_those_of_the_formulas,
