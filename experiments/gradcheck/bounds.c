@@ -46,7 +46,7 @@ static double sums_bound(const sums *s, const number_format *f, tt_size n, doubl
 typedef struct work {
     const bound_head *h;
     const number_format *f;
-    double rounded;          /* 1 where the inputs were rounded first, else 0 */
+    double rounded;          /* how far the inputs were rounded first, in u, squared */
     int normed;              /* 1 where q and k below are normalised, else 0 */
     double *norm_q, *norm_k; /* [Tq], [Tk]: squared relative errors of the rows' norms */
     tt_tensor q, k;

@@ -3,8 +3,7 @@
  * for inputs of many kinds, and wrong ones are made of them. A right element that FAILs or a wrong
  * one that PASSes is an error; beside them stands how many of those that could be told are told.
  *
- *   calibrate-formats [HEADS [SEED]]      so many heads of each format and kind; by default 150,
- * seed 1
+ *   calibrate-formats [HEADS [SEED]]      of each format and kind; by default 150 heads, seed 1
  *
  * An element could be told where the largest error of the five orders is below 1/20 of it; a fault,
  * where it is at least 100 times that error.
