@@ -54,10 +54,13 @@ END_TEST
 
 START_TEST(the_log_is_nested_as_documented) {
     run_quietly("", SMALL, "nested");
-    char *text = read_whole(SCRATCH "nested.csv"), header[1024] = "seed,d_k,scale,lr,step";
+    char *text = read_whole(SCRATCH "nested.csv"),
+         header[2048] = "seed,d_k,scale,optimizer,lr,step";
     for (int m = 0; m < columns_count(); m++) {
         strcat(strcat(header, ","), column_name(m));
-        if (strcmp(column_name(m), "moved") == 0) strcat(header, ",init,init_gain,kappa");
+        if (strcmp(column_name(m), "moved") == 0)
+            strcat(header, ",init,init_gain,kappa,momentum,beta1,beta2,eps,weight_decay,clip,"
+                           "schedule,warm_up,temperature_lr,temperature_from,target,target_gain");
     }
     assert_starts(text, strcat(header, "\n"));
     const char *at = text + strlen(header);
@@ -65,7 +68,7 @@ START_TEST(the_log_is_nested_as_documented) {
                              *const LR[] = {"1", "0.5"}, *const STEP[] = {"0", "5", "10", "11"};
     for (int i = 0; i < 2 * 2 * 2 * 3 * 4; i++) {
         char key[64];
-        (void)snprintf(key, sizeof key, "%d,%s,%s,%s,%s,", i / 4 % 3, D_K[i / 48],
+        (void)snprintf(key, sizeof key, "%d,%s,%s,sgd,%s,%s,", i / 4 % 3, D_K[i / 48],
                        SCALE[i / 24 % 2], LR[i / 12 % 2], STEP[i % 4]);
         assert_starts(at, key);
         at = strchr(at, '\n') + 1;
@@ -349,7 +352,35 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
          "--scale 'no-such-rule': expected, separated by commas, all, none, sqrt, linear"},
         {"stall --scale sqrt,sqrt", "--scale: sqrt stands there twice"},
         {"stall --scale nan", "--scale 'nan': expected, separated by commas, all, none"},
-        {"stall --scale cosine --lr-unit logit", "--lr-unit logit with --scale cosine"},
+        {"stall --optimizer adam --lr-unit logit",
+         "--lr-unit logit with --optimizer adam: expected"},
+        {"stall --optimizer sgd,rmsprop",
+         "--optimizer 'sgd,rmsprop': expected, separated by commas, "
+         "NAME or NAME:LR, names being sgd, momentum, adam, adamw"},
+        {"stall --optimizer adam:", "--optimizer 'adam:': expected"},
+        {"stall --optimizer sgd:0", "--optimizer 'sgd:0': expected"},
+        {"stall --optimizer sgd,", "--optimizer 'sgd,': expected"},
+        {"stall --optimizer adam:0.1,adam:1e-1", "adam at 0.1 stands there twice"},
+        {"stall --optimizer sgd:0.5,sgd --lr 0.5", "sgd at 0.5 stands there twice"},
+        {"stall --optimizer sgd:0.5 --lr 1",
+         "--lr 1: each optimizer of --optimizer sgd:0.5 has its"},
+        {"stall --momentum 0.5", "--momentum 0.5: no optimizer of --optimizer sgd uses it"},
+        {"stall --optimizer momentum --beta1 0.5", "--beta1 0.5: no optimizer of"},
+        {"stall --optimizer momentum --momentum 1", "--momentum '1': expected a number from 0 to"},
+        {"stall --optimizer adam --beta2 -0.1",
+         "--beta2 '-0.1': expected a number from 0 to below 1"},
+        {"stall --optimizer adam --eps 0", "--eps '0': expected a finite number above 0"},
+        {"stall --weight-decay x", "--weight-decay 'x': expected a finite number, at least 0"},
+        {"stall --clip 0", "--clip '0': expected a finite number above 0"},
+        {"stall --warm-up 0", "--warm-up '0': expected a whole number from 1"},
+        {"stall --schedule 100", "--schedule '100': expected STEP:FACTOR, separated by commas"},
+        {"stall --schedule 100:0.5,100:0.1", "steps ascending from 0"},
+        {"stall --schedule 100:0", "factors above 0"},
+        {"stall --schedule 1e2:0.5", "--schedule '1e2:0.5': expected"},
+        {"stall --learn-temperature 0", "--learn-temperature '0': expected a rate above 0"},
+        {"stall --learn-temperature 0.1@", "--learn-temperature '0.1@': expected a rate above 0"},
+        {"stall --target firm", "--target 'firm': expected soft or hard"},
+        {"stall --target-gain 0", "--target-gain '0': expected a finite number above 0"},
         {"stall --init random", "--init 'random': expected standard or teacher"},
         {"stall --lr-unit volt", "--lr-unit 'volt': expected weight or logit"},
         {"stall --init-gain dk", "--init-gain 'dk': expected a number from 1e-6 to 1e6"},

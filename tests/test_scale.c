@@ -103,7 +103,116 @@ END_TEST
 START_TEST(a_number_is_a_rule_too) {
     scaling rule = scaling_number("0.125", 0.125);
     check_rule(&rule);
-    ck_assert(scaling_logit_step(&rule, 4) == 0.0625);
+    ck_assert(scaling_logit_step(&rule, 4, 9) == 0.0625);
+    ck_assert(scaling_factor(&(scaling){.rule.number = -2}, 4, 9) == 2);
+}
+END_TEST
+
+/* A key sum's gradient through the norms does not depend on the number that multiplies it. */
+START_TEST(a_rule_with_norms_may_have_a_number_of_its_own) {
+    static const tt_norms NORMS[] = {TT_NORMS_COSINE, TT_NORMS_KEY_SUM};
+    for (int i = 0; i < 2; i++) {
+        const scaling three = {.name = "three", .rule = {.norms = NORMS[i], .number = 3}};
+        tt_tensor in[3];
+        tt_rng rng;
+        rule_in_use = &three;
+        masked = true;
+        draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
+        assert_gradients(build, in, 3, &rng);
+        free_inputs(in);
+    }
+}
+END_TEST
+
+/* ---- A learned factor, and the tangent ------------------------------------------------------- */
+
+static tt_var build_learned(tt_tape *tape, const tt_var *in) {
+    tt_attention_options o = options_in_use();
+    o.logit_scale = &in[3];
+    return tt_attention(tape, in[0], in[1], in[2], o);
+}
+
+START_TEST(a_learned_factor_multiplies_every_logit_and_has_its_gradient) {
+    rule_in_use = scaling_at(_i);
+    for (int m = 0; m < 2; m++) {
+        tt_tensor in[4];
+        tt_rng rng;
+        double tau = 0.7;
+        masked = m == 1;
+        draw_inputs(&rng, 5, in, 1, TQ, TK, DK, DV);
+        in[3] = tt_tensor_view(&tau, 1, 1, 1);
+        assert_gradients(build_learned, in, 4, &rng);
+        tt_tape *tape = tt_tape_new();
+        tt_var v[4];
+        for (int i = 0; i < 4; i++) v[i] = tt_const(tape, in[i]);
+        const double *z = tt_attention_logits(tape, build(tape, v)).data;
+        const double *learned = tt_attention_logits(tape, build_learned(tape, v)).data;
+        for (int i = 0; i < TQ; i++)
+            for (int j = 0; j < TK; j++)
+                if (sees(i, j)) /* two more roundings of a size <= 20 */
+                    ck_assert_double_eq_tol(learned[i * TK + j], exp(0.7) * z[i * TK + j], 1e-14);
+        tt_tape_free(tape);
+        free_inputs(in);
+    }
+}
+END_TEST
+
+START_TEST(a_learned_factor_must_be_one_number_and_may_overflow) {
+    double x[] = {1, 800};
+    tt_tape *tape = tt_tape_new();
+    tt_var a = tt_const(tape, tt_tensor_view(x, 1, 1, 1)), large;
+    const tt_var two = tt_const(tape, tt_tensor_view(x, 1, 1, 2));
+    (void)tt_attention(tape, a, a, a, (tt_attention_options){.scale = 1, .logit_scale = &two});
+    assert_says(tt_tape_error(tape), "not one number");
+    tt_tape_reset(tape);
+    a = tt_const(tape, tt_tensor_view(x, 1, 1, 1));
+    large = tt_const(tape, tt_tensor_view(x + 1, 1, 1, 1));
+    tt_var o =
+        tt_attention(tape, a, a, a, (tt_attention_options){.scale = 1, .logit_scale = &large});
+    ck_assert(!tt_tape_error(tape) && isinf(tt_attention_logits(tape, o).data[0]));
+    tt_tape_free(tape);
+}
+END_TEST
+
+static double product(tt_tensor a, tt_tensor b) {
+    double sum = 0;
+    for (tt_size i = 0; i < tt_tensor_count(a); i++) sum += a.data[i] * b.data[i];
+    return sum;
+}
+
+/* <dZ of the tangent, dZ of backward> = <dQ, its gradient> + <dK, its> + dtau its. */
+START_TEST(the_tangent_is_the_adjoint_of_backward_under_every_rule) {
+    rule_in_use = scaling_at(_i);
+    for (int m = 0; m < 2; m++) {
+        tt_tensor in[4];
+        tt_rng rng;
+        double tau = 0.3;
+        masked = m == 1;
+        draw_inputs(&rng, 6, in, 1, TQ, TK, DK, DV);
+        in[3] = tt_tensor_view(&tau, 1, 1, 1);
+        tt_tensor dq = random_tensor(&rng, 1, TQ, DK), dk = random_tensor(&rng, 1, TK, DK);
+        tt_tensor dout = random_tensor(&rng, 1, TQ, DV), dz = random_tensor(&rng, 1, TQ, TK);
+        tt_tape *tape = tt_tape_new();
+        tt_var v[4];
+        for (int i = 0; i < 4; i++) v[i] = tt_param(tape, in[i], NO_GRAD);
+        tt_var out = build_learned(tape, v);
+        tt_backward_from(tape, out, dout);
+        ck_assert(tt_attention_tangent(tape, out, dq, dk, 0.5, dz));
+        const double forward = product(dz, tt_attention_logits_grad(tape, out));
+        const double backward = product(dq, tt_grad(tape, v[0])) +
+                                product(dk, tt_grad(tape, v[1])) +
+                                0.5 * tt_grad(tape, v[3]).data[0];
+        /* sums of 60 products of order 1 */
+        ck_assert_double_eq_tol(forward, backward, 1e-13);
+        for (int at = 0; masked && at < TQ * TK; at++) ck_assert(ALLOWED[at] || dz.data[at] == 0);
+        ck_assert(!tt_attention_tangent(tape, v[0], dq, dk, 0.5, dz));
+        tt_tensor_free(&dq);
+        tt_tensor_free(&dk);
+        tt_tensor_free(&dz);
+        tt_tensor_free(&dout);
+        tt_tape_free(tape);
+        free_inputs(in);
+    }
 }
 END_TEST
 
@@ -164,14 +273,14 @@ START_TEST(the_step_in_logits_is_the_square_of_a_constant_factor_times_d_k) {
     const tt_scale_row row = {48, 5, 5};
     for (int i = 0; scaling_at(i); i++) {
         const scaling *s = scaling_at(i);
-        double step = scaling_logit_step(s, 48), f = tt_scale_factor(&s->rule, row);
+        double step = scaling_logit_step(s, 48, 5), f = tt_scale_factor(&s->rule, row);
         if (!isnan(step))
             ck_assert_double_eq_tol(step / (f * f * 48), 1, 1e-15); /* three roundings either way */
         else
-            ck_assert(s->rule.factor || s->rule.norms != TT_NORMS_NONE);
+            ck_assert(!scaling_is_constant(s));
     }
-    ck_assert(scaling_logit_step(scaling_find("sqrt"), 48) == 1);
-    ck_assert(isnan(scaling_logit_step(scaling_find("cosine"), 48)));
+    ck_assert(scaling_logit_step(scaling_find("sqrt"), 48, 5) == 1);
+    ck_assert(isnan(scaling_logit_step(scaling_find("cosine"), 48, 5)));
 }
 END_TEST
 
@@ -183,6 +292,8 @@ END_TEST
 
 Suite *scale_suite(void) {
     const TTest *tests[] = {a_number_is_a_rule_too,
+                            a_rule_with_norms_may_have_a_number_of_its_own,
+                            a_learned_factor_must_be_one_number_and_may_overflow,
                             every_rule_of_the_table_is_found_by_its_name,
                             zero_vectors_have_logits_0_and_finite_gradients,
                             t5_starts_the_queries_smaller_and_no_other_rule_does,
@@ -192,5 +303,7 @@ Suite *scale_suite(void) {
     while (scaling_at(count)) count++;
     Suite *suite = suite_of("scale", tests, LENGTH(tests), 60);
     add_loop(suite, each_rule_has_its_plain_logits_and_numeric_gradients, count, 60);
+    add_loop(suite, a_learned_factor_multiplies_every_logit_and_has_its_gradient, count, 60);
+    add_loop(suite, the_tangent_is_the_adjoint_of_backward_under_every_rule, count, 60);
     return suite;
 }

@@ -101,10 +101,18 @@ scaling scaling_number(const char *name, double number) {
                      .rule = {.number = number}};
 }
 
-double scaling_logit_step(const scaling *s, tt_size d_k) {
-    if (s->logit_step) return s->logit_step(d_k);
-    if (s->rule.factor || s->rule.norms != TT_NORMS_NONE) return NAN;
-    return s->rule.number * s->rule.number * (double)d_k;
+bool scaling_is_constant(const scaling *s) {
+    return s->rule.norms == TT_NORMS_NONE;
+}
+
+double scaling_factor(const scaling *s, tt_size d_k, tt_size n) {
+    if (!scaling_is_constant(s)) return NAN;
+    return fabs(tt_scale_factor(&s->rule, (tt_scale_row){d_k, n, n}));
+}
+
+double scaling_logit_step(const scaling *s, tt_size d_k, tt_size n) {
+    const double f = scaling_factor(s, d_k, n);
+    return s->logit_step ? s->logit_step(d_k) : f * f * (double)d_k;
 }
 
 double scaling_query_gain(const scaling *s, tt_size d_k) {

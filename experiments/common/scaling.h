@@ -4,6 +4,8 @@
 #ifndef COMMON_SCALING_H
 #define COMMON_SCALING_H
 
+#include <stdbool.h>
+
 #include "tt/scale.h"
 
 typedef struct scaling {
@@ -11,9 +13,7 @@ typedef struct scaling {
     const char *formula; /* of the logits */
     const char *source;
     tt_scale_rule rule;
-    /* How far a gradient step of size 1 moves the logits of random q.k: f^2 d_k. NULL where the
-     * factor is the rule's number, and for rules whose factor is no constant or that have norms. */
-    double (*logit_step)(tt_size d_k);
+    double (*logit_step)(tt_size d_k); /* f^2 d_k, where it is simpler than that; else NULL */
     /* What the rule multiplies the first query projection by, where the scale sits in the
      * initialisation; NULL: 1. */
     double (*query_gain)(tt_size d_k);
@@ -31,8 +31,14 @@ const scaling *scaling_find(const char *name);
 /* The rule "multiply by this number". `name` is borrowed. */
 scaling scaling_number(const char *name, double number);
 
-/* f^2 d_k; nan for rules without a constant factor. */
-double scaling_logit_step(const scaling *s, tt_size d_k);
+/* Whether the logits are q.k times one factor, the same in every row that sees so many keys. */
+bool scaling_is_constant(const scaling *s);
+
+/* |f|, that factor, for rows that see all of n keys; nan for rules that divide by norms. */
+double scaling_factor(const scaling *s, tt_size d_k, tt_size n);
+
+/* f^2 d_k: how far a gradient step of size 1 moves the logits of random q and k; nan likewise. */
+double scaling_logit_step(const scaling *s, tt_size d_k, tt_size n);
 
 double scaling_query_gain(const scaling *s, tt_size d_k);
 

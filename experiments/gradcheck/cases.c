@@ -122,7 +122,10 @@ bool case_op(check_case *c, int op, const check_shape *shape, uint64_t seed) {
 /* ---- Attention ------------------------------------------------------------------------------- */
 
 static tt_var build_attention(tt_tape *tape, const tt_var *in, void *context) {
-    return tt_attention(tape, in[0], in[1], in[2], ((const check_case *)context)->attention);
+    const check_case *c = context;
+    tt_attention_options with = c->attention;
+    with.logit_scale = c->inputs > 3 ? &in[3] : NULL;
+    return tt_attention(tape, in[0], in[1], in[2], with);
 }
 
 static bool draw_key_lengths(check_case *c, const check_shape *shape, tt_rng *rng) {
@@ -159,12 +162,13 @@ static bool draw_qkv(check_case *c, const check_shape *s, double sharpness, tt_r
 }
 
 bool case_attention(check_case *c, const char *op, const check_shape *shape, const scaling *rule,
-                    mask_kind mask, double sharpness, uint64_t seed) {
+                    mask_kind mask, double sharpness, bool learned, uint64_t seed) {
     *c = (check_case){.op = op, .build = build_attention, .attention.rule = &rule->rule};
     (void)snprintf(c->text, sizeof c->text, "d_k=%td scale=%s mask=%s%s", shape->d_k, rule->name,
                    case_mask_name((int)mask), sharpness > 1 ? " saturated" : "");
     tt_rng rng = stream_of(c, seed);
     if (!draw_qkv(c, shape, sharpness, &rng)) return false;
+    if (learned && !draw(c, "tau", 1, 1, 1, 0.5, &rng)) return false;
     if (mask < MASK_KEY_LENGTHS) c->attention.mask.causal = (tt_causal)mask;
     if (mask == MASK_KEY_LENGTHS) return draw_key_lengths(c, shape, &rng);
     return mask != MASK_ALLOWED || draw_allowed(c, shape, &rng);

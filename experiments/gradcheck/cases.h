@@ -9,7 +9,7 @@
 #include "tt/attention.h"
 #include "tt/gradcheck.h"
 
-enum { CASE_BYTES = 96, CASE_INPUTS = 3 };
+enum { CASE_BYTES = 96, CASE_INPUTS = 4 };
 
 /* The masks that a case can draw for itself. */
 typedef enum mask_kind {
@@ -47,10 +47,10 @@ typedef struct check_case {
 const char *case_op_name(int i);
 
 /* Each draws its inputs from a stream that belongs to (seed, op, case) alone; false without memory.
- * The caller frees with case_free. The rule is borrowed. */
+ * The caller frees with case_free. The rule is borrowed. `learned`: with a logit scale exp(tau). */
 bool case_op(check_case *c, int op, const check_shape *shape, uint64_t seed);
 bool case_attention(check_case *c, const char *op, const check_shape *shape, const scaling *rule,
-                    mask_kind mask, double sharpness, uint64_t seed);
+                    mask_kind mask, double sharpness, bool learned, uint64_t seed);
 bool case_faulty(check_case *c, const check_shape *shape, fault f, uint64_t seed);
 void case_free(check_case *c);
 

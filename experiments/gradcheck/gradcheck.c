@@ -34,7 +34,9 @@ static const option_words WORDS[] = {{"op", op_word},
                                      {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
-    {"op", "NAME", "all", "what is checked, rules being attention by every scaling rule: "},
+    {"op", "NAME", "all",
+     "what is checked, rules being attention by every scaling rule, with a learned factor "
+     "exp(tau): "},
     {"batch", "B", "2", "entries of the batch"},
     {"tokens", "Tq", "4", "queries"},
     {"keys", "Tk", "5", "keys"},
@@ -322,7 +324,7 @@ static bool draw_job(const request *q, job *j) {
     if (q->fault >= 0) return case_faulty(&j->c, &shape, (fault)q->fault, q->check.seed);
     if (j->op >= OP_GROUPS) return case_op(&j->c, j->op - OP_GROUPS, &shape, q->check.seed);
     return case_attention(&j->c, op_word(j->op), &shape, j->rule, j->mask, j->sharpness,
-                          q->check.seed);
+                          j->op == OP_RULES, q->check.seed);
 }
 
 static void check_job(void *context, tt_size i) {

@@ -18,30 +18,36 @@ static double median(double *x, tt_size n) {
     return n > 0 ? stats_quantile(x, n, 0.5) : NAN;
 }
 
+/* The run of the lower median ratio, the first of equals. */
+static const run *lower_median(const run *runs, int seeds) {
+    for (int i = 0; i < seeds; i++) {
+        int before = 0;
+        for (int j = 0; j < seeds; j++)
+            before += runs[j].ratio < runs[i].ratio || (runs[j].ratio == runs[i].ratio && j < i);
+        if (before == (seeds - 1) / 2) return &runs[i];
+    }
+    return runs;
+}
+
 /* The group of these runs (contiguous, one a seed); x is scratch for one number a seed. */
-static void summarise(seed_group *g, const run *runs, int seeds, double *x) {
-    g->d_k = runs->d_k;
-    g->scale = runs->scale;
-    g->lr = runs->lr;
+static void summarise(seed_group *g, const sweep_config *c, const run *runs, int seeds, double *x) {
+    g->run = lower_median(runs, seeds);
+    g->verdict = verdict_of_run(c, g->run);
+    g->state = state_of_run(c, g->run);
     g->seeds = seeds;
     for (int e = 0; e < seeds; e++) {
         x[e] = runs[e].ratio;
-        g->counts[verdict_of(x[e])]++;
+        g->counts[verdict_of_run(c, &runs[e])]++;
     }
     stats_sort(x, seeds);
     g->ratio_median = stats_quantile(x, seeds, 0.5);
     g->ratio_q1 = stats_quantile(x, seeds, 0.25);
     g->ratio_q3 = stats_quantile(x, seeds, 0.75);
-    g->verdict = verdict_of(g->ratio_median);
     for (int i = 0; i < columns_count(); i++) {
         tt_size n = 0;
         for (int e = 0; e < seeds; e++)
             if (runs[e].row_count > 0) x[n++] = runs[e].rows[0].value[i];
         g->first[i] = median(x, n);
-        n = 0;
-        for (int e = 0; e < seeds; e++)
-            if (runs[e].row_count > 0) x[n++] = runs[e].rows[runs[e].row_count - 1].value[i];
-        g->last[i] = median(x, n);
     }
 }
 
@@ -51,12 +57,11 @@ bool report_new(report *r, const sweep *s) {
     double *x = calloc((size_t)seeds, sizeof *x);
     *r = (report){.sweep = s, .count = s->count / seeds};
     r->groups = calloc((size_t)r->count, sizeof *r->groups);
-    r->medians = calloc((size_t)r->count * 2 * columns, sizeof *r->medians);
+    r->medians = calloc((size_t)r->count * columns, sizeof *r->medians);
     bool good = x && r->groups && r->medians;
     for (tt_size i = 0; good && i < r->count; i++) {
-        r->groups[i].first = r->medians + 2 * (size_t)i * columns;
-        r->groups[i].last = r->groups[i].first + columns;
-        summarise(&r->groups[i], &s->runs[i * seeds], seeds, x);
+        r->groups[i].first = r->medians + (size_t)i * columns;
+        summarise(&r->groups[i], &s->config, &s->runs[i * seeds], seeds, x);
     }
     free(x);
     if (!good) report_free(r);
@@ -73,50 +78,44 @@ static double first_of(const seed_group *g, const char *column) {
     return g->first[column_find(column)];
 }
 
-static double last_of(const seed_group *g, const char *column) {
-    return g->last[column_find(column)];
-}
-
-static const char *group_reason(const seed_group *g) {
-    return verdict_reason(g->verdict, last_of(g, "entropy_mean"), last_of(g, "entropy_teacher"));
-}
-
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void print_group_key(FILE *to, const seed_group *g) {
-    (void)fprintf(to, "%" PRId64 ",%s", g->d_k, g->scale->name);
-    csv_number(to, g->lr);
-}
-
-static const char *run_reason(const run *c, verdict v) {
-    if (c->row_count == 0) return "";
-    const double *last = c->rows[c->row_count - 1].value;
-    return verdict_reason(v, last[column_find("entropy_mean")],
-                          last[column_find("entropy_teacher")]);
+    (void)fprintf(to, "%" PRId64 ",%s,%s", g->run->d_k, g->run->scale->name,
+                  g->run->optimizer->name);
+    csv_number(to, g->run->lr);
 }
 
 void report_runs_csv(FILE *to, const report *r) {
-    (void)fputs("seed,d_k,scale,lr,steps,ratio,verdict,reason,steps_taken\n", to);
+    const sweep_config *config = &r->sweep->config;
+    (void)fputs(
+        "seed,d_k,scale,optimizer,lr,steps,ratio,verdict,state,steps_taken,ratio_middle,kappa,"
+        "travelled\n",
+        to);
     for (tt_size i = 0; i < r->sweep->count; i++) {
         const run *c = &r->sweep->runs[i];
-        const verdict v = verdict_of(c->ratio);
         log_key(to, c);
-        (void)fprintf(to, ",%td", r->sweep->config.steps);
+        (void)fprintf(to, ",%td", config->steps);
         csv_number(to, c->ratio);
-        (void)fprintf(to, ",%s,%s,%td\n", verdict_name((int)v), run_reason(c, v), c->steps);
+        (void)fprintf(to, ",%s,%s,%td", verdict_name((int)verdict_of_run(config, c)),
+                      state_name(state_of_run(config, c)), c->steps);
+        csv_number(to, c->middle);
+        csv_number(to, c->kappa);
+        csv_number(to, verdict_travelled(config, c));
+        (void)fputc('\n', to);
     }
 }
 
 void report_summary_csv(FILE *to, const report *r) {
-    static const char *const AT_START[] = {"grad_wq",        "grad_q",          "grad_logits",
-                                           "row_grad_mean",  "row_grad_median", "jacobian_mean",
-                                           "jacobian_median"};
+    static const char *const AT_START[] = {
+        "grad_wq",       "grad_wq_rms",     "grad_q",        "grad_logits",     "logit_step",
+        "row_grad_mean", "row_grad_median", "jacobian_mean", "jacobian_median", "logit_std"};
     const size_t start_count = sizeof AT_START / sizeof *AT_START;
-    (void)fputs("d_k,scale,lr,seeds,ratio_median,ratio_q1,ratio_q3", to);
+    (void)fputs("d_k,scale,optimizer,lr,seeds,ratio_median,ratio_q1,ratio_q3", to);
     for (int v = 0; v < VERDICTS; v++) (void)fprintf(to, ",%s", verdict_name(v));
     (void)fputs(",verdict", to);
     for (size_t i = 0; i < start_count; i++) (void)fprintf(to, ",%s", AT_START[i]);
-    (void)fputs(",reason\n", to);
+    (void)fputs(",state,kappa\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
         print_group_key(to, g);
@@ -127,16 +126,19 @@ void report_summary_csv(FILE *to, const report *r) {
         for (int v = 0; v < VERDICTS; v++) (void)fprintf(to, ",%d", g->counts[v]);
         (void)fprintf(to, ",%s", verdict_name((int)g->verdict));
         for (size_t m = 0; m < start_count; m++) csv_number(to, first_of(g, AT_START[m]));
-        (void)fprintf(to, ",%s\n", group_reason(g));
+        (void)fprintf(to, ",%s", state_name(g->state));
+        csv_number(to, g->run->kappa);
+        (void)fputc('\n', to);
     }
 }
 
 /* The bands: loss / loss_uniform, and measured columns. */
 static const char RATIO[] = "ratio";
-static const char *const BANDS[] = {RATIO,           "grad_wq",        "grad_wk",
-                                    "grad_q",        "grad_k",         "grad_logits",
-                                    "row_grad_mean", "row_grad_p10",   "row_grad_median",
-                                    "row_grad_p90",  "ratio_rescaled", "cos_m"};
+static const char *const BANDS[] = {
+    RATIO,          "grad_wq",        "grad_wk",      "grad_q",
+    "grad_k",       "grad_logits",    "grad_wq_rms",  "grad_wk_rms",
+    "logit_step",   "row_grad_mean",  "row_grad_p10", "row_grad_median",
+    "row_grad_p90", "ratio_rescaled", "cos_m",        "entropy_mean"};
 
 enum { BAND_COUNT = sizeof BANDS / sizeof *BANDS };
 
@@ -178,7 +180,7 @@ bool report_bands_csv(FILE *to, const report *r) {
     const int seeds = r->sweep->config.seed_count;
     double *x = calloc((size_t)seeds, sizeof *x);
     if (!x) return false;
-    (void)fputs("d_k,scale,lr,step,seeds", to);
+    (void)fputs("d_k,scale,optimizer,lr,step,seeds", to);
     for (int b = 0; b < BAND_COUNT; b++)
         (void)fprintf(to, ",%s_median,%s_q1,%s_q3", BANDS[b], BANDS[b], BANDS[b]);
     (void)fputs(",steps\n", to);
@@ -194,66 +196,87 @@ bool report_bands_csv(FILE *to, const report *r) {
     return true;
 }
 
-/* ---- For people ------------------------------------------------------------------------------ */
+/* ---- For people: the table ------------------------------------------------------------------- */
 
-/* "stalled 4, slow 1 (sharp)": the group's verdict first, then what other seeds did. */
-static void print_verdict_cell(FILE *to, const seed_group *g) {
-    const char *reason = group_reason(g);
+/* "stalled 4, slow 1; sharper": the group's verdict first, then what other seeds did, then its
+ * state, or how many steps would do. */
+static void print_verdict_cell(FILE *to, const sweep_config *c, const seed_group *g) {
     (void)fprintf(to, "%s %d", verdict_name((int)g->verdict), g->counts[g->verdict]);
     for (int v = 0; v < VERDICTS; v++)
         if (v != (int)g->verdict && g->counts[v] > 0)
             (void)fprintf(to, ", %s %d", verdict_name(v), g->counts[v]);
-    if (reason[0]) (void)fprintf(to, " (%s)", reason + strlen("too "));
+    if (g->verdict == EARLY)
+        (void)fprintf(to, " (%.0f would do)", verdict_steps_needed(c, g->run));
+    else if (g->state != NO_STATE)
+        (void)fprintf(to, "; %s", state_name(g->state));
     (void)fputc('\n', to);
 }
 
-/* The learning rate has a column only where there are several. */
+static bool several_optimizers(const sweep_config *c) {
+    for (int i = 1; i < c->rate_count; i++)
+        if (c->rate[i].optimizer != c->rate[0].optimizer) return true;
+    return false;
+}
+
+/* The optimizer and its rate have columns only where there are several. */
 static void print_table(FILE *to, const void *context) {
     const report *r = context;
-    const bool rates = r->sweep->config.lr_count > 1 || r->sweep->config.lr_in_logits;
+    const sweep_config *c = &r->sweep->config;
+    const bool rates = c->rate_count > 1 || c->lr_in_logits, optimizers = several_optimizers(c);
     (void)fprintf(to, "%5s %-6s ", "d_k", "scale");
+    if (optimizers) (void)fprintf(to, "%-8s ", "");
     if (rates) (void)fprintf(to, "%5s ", "lr");
-    (void)fprintf(to, "%8s %16s %7s %6s  %s\n", "ratio", "quartiles", "rowgrad", "|dWq|",
-                  "verdict");
+    (void)fprintf(to, "%8s %16s %7s %6s  %s\n", "ratio", "quartiles", "rowgrad", "step", "verdict");
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
         char quartiles[48];
         (void)snprintf(quartiles, sizeof quartiles, "%.2g..%.2g", g->ratio_q1, g->ratio_q3);
-        (void)fprintf(to, "%5" PRId64 " %-6s ", g->d_k, g->scale->name);
-        if (rates) (void)fprintf(to, "%5.3g ", g->lr);
+        (void)fprintf(to, "%5" PRId64 " %-6s ", g->run->d_k, g->run->scale->name);
+        if (optimizers) (void)fprintf(to, "%-8s ", g->run->optimizer->name);
+        if (rates) (void)fprintf(to, "%5.3g ", g->run->lr);
         (void)fprintf(to, "%8.3g %16s %7.2g %6.2g  ", g->ratio_median, quartiles,
-                      first_of(g, "row_grad_median"), first_of(g, "grad_wq"));
-        print_verdict_cell(to, g);
+                      first_of(g, "row_grad_median"), first_of(g, "logit_step"));
+        print_verdict_cell(to, c, g);
     }
 }
 
 void report_table(FILE *to, const report *r) {
     text_flow(to,
               "ratio: loss / loss of not attending at the end, median over seeds; rowgrad: through "
-              "the softmax, median row, and |dWq| = |dL/dWq|: both at step 0, median over seeds; "
-              "verdict: seeds\n\n",
+              "the softmax, median row, and step: how far the update moves the logits (root mean "
+              "square): both at step 0, median over seeds; verdict: seeds, early ones with the "
+              "steps that "
+              "would do; state against the teacher\n\n",
               0);
     text_flow_from(to, print_table, r, 8);
     (void)fputc('\n', to);
 }
 
-static const seed_group *group_at(const report *r, int d_k, int scale, int lr) {
+/* ---- For people: sentences ------------------------------------------------------------------- */
+
+static const seed_group *group_at(const report *r, int d_k, int scale, int rate) {
     const sweep_config *c = &r->sweep->config;
-    return &r->groups[((tt_size)d_k * c->scale_count + scale) * c->lr_count + lr];
+    return &r->groups[((tt_size)d_k * c->scale_count + scale) * c->rate_count + rate];
 }
 
-/* "; scale none: d_k 8, 16 trained, d_k 512 stalled" for one scale and one given lr. */
-static void print_verdicts(FILE *to, const report *r, int scale, int lr) {
+/* "lr 1", "adam, lr 0.001" or "kappa 1": what depends on it is said with it. */
+static void print_rate(FILE *to, const sweep_config *c, const optimizer_rate *given) {
+    if (given->optimizer != optimizer_at(0)) (void)fprintf(to, "%s, ", given->optimizer->name);
+    (void)fprintf(to, "%s %g", c->lr_in_logits ? "kappa (step in logits)" : "lr", given->lr);
+}
+
+/* "; scale none: d_k 8, 16 trained, d_k 512 stalled" for one scale and rate. */
+static void print_verdicts(FILE *to, const report *r, int scale, int rate) {
     const sweep_config *c = &r->sweep->config;
     (void)fprintf(to, " scale %s:", c->scale[scale]->name);
     const char *between = "";
     for (int v = 0; v < VERDICTS; v++) {
         bool first = true;
         for (int d = 0; d < c->d_k_count; d++) {
-            const seed_group *g = group_at(r, d, scale, lr);
+            const seed_group *g = group_at(r, d, scale, rate);
             if (g->verdict != (verdict)v) continue;
             if (first) (void)fprintf(to, "%s d_k", between);
-            (void)fprintf(to, "%s %" PRId64, first ? "" : ",", g->d_k);
+            (void)fprintf(to, "%s %" PRId64, first ? "" : ",", g->run->d_k);
             first = false;
         }
         if (first) continue;
@@ -262,26 +285,53 @@ static void print_verdicts(FILE *to, const report *r, int scale, int lr) {
     }
 }
 
-static bool any_stall(const report *r, int lr) {
+/* How many groups of a rate have this verdict. */
+static int count_of(const report *r, int rate, verdict v) {
     const sweep_config *c = &r->sweep->config;
+    int count = 0;
     for (int d = 0; d < c->d_k_count; d++)
-        for (int k = 0; k < c->scale_count; k++)
-            if (group_at(r, d, k, lr)->verdict == STALLED) return true;
-    return false;
+        for (int k = 0; k < c->scale_count; k++) count += group_at(r, d, k, rate)->verdict == v;
+    return count;
 }
 
-static void print_verdict_sentence(FILE *to, const report *r, int lr) {
+static const char *headline(const report *r, int rate) {
     const sweep_config *c = &r->sweep->config;
-    (void)fprintf(to, "%s within %td steps at %s %g:", any_stall(r, lr) ? "Stall" : "No stall",
-                  c->steps, c->lr_in_logits ? "kappa (step in logits)" : "lr", c->lr[lr]);
+    const int early = count_of(r, rate, EARLY);
+    if (count_of(r, rate, STALLED) > 0) return "Stall";
+    if (early == c->d_k_count * c->scale_count) return "Too early to tell";
+    return early > 0 ? "No stall, but too early to tell for some," : "No stall";
+}
+
+static void print_verdict_sentence(FILE *to, const report *r, int rate) {
+    const sweep_config *c = &r->sweep->config;
+    (void)fprintf(to, "%s within %td steps at ", headline(r, rate), c->steps);
+    print_rate(to, c, &c->rate[rate]);
     for (int k = 0; k < c->scale_count; k++) {
-        if (k > 0) (void)fputc('.', to);
-        print_verdicts(to, r, k, lr);
+        (void)fputc(k > 0 ? '.' : ':', to);
+        print_verdicts(to, r, k, rate);
     }
     if (c->seed_count > 1)
-        (void)fprintf(to, " (by the median of %d seeds).\n", c->seed_count);
+        (void)fprintf(to, " (each by its run of lower median ratio, %d seeds).\n", c->seed_count);
     else
         (void)fprintf(to, " (seed %" PRId64 " alone).\n", c->seed[0]);
+}
+
+/* What `early` means, once, with the numbers of the optimizers it was said of. */
+static void print_early_sentence(FILE *to, const report *r) {
+    const sweep_config *c = &r->sweep->config;
+    const char *between = "Of early runs nothing is said: how far they moved their logits, kappa "
+                          "times the steps, is below";
+    bool any = false;
+    for (int i = 0; optimizer_at(i); i++)
+        for (int k = 0; k < c->rate_count; k++) {
+            if (c->rate[k].optimizer != optimizer_at(i) || count_of(r, k, EARLY) == 0) continue;
+            (void)fprintf(to, "%s %g (%s)", between, optimizer_at(i)->enough,
+                          optimizer_at(i)->name);
+            between = ",";
+            any = true;
+            break;
+        }
+    if (any) (void)fputs(", about twice what a soft start needs to train.\n", to);
 }
 
 static void narrowest_and_widest(const sweep_config *c, int *narrow, int *wide) {
@@ -292,65 +342,171 @@ static void narrowest_and_widest(const sweep_config *c, int *narrow, int *wide) 
     }
 }
 
-/* What becomes of the two ends of the chain from narrow to wide, at step 0 (no lr has acted yet).
- */
+/* The links of the chain that are told, each in its own norm. */
+static const struct {
+    const char *words, *column;
+} LINKS[] = {
+    {" the typical row's gradient through the softmax ", "row_grad_median"},
+    {", |dL/dWq| (Frobenius) ", "grad_wq"},
+    {", per entry dL/dWq ", "grad_wq_rms"},
+    {", the step in logits ", "logit_step"},
+};
+
+enum { LINK_COUNT = sizeof LINKS / sizeof *LINKS };
+
+/* What becomes of the chain from narrow to wide, at step 0 and the first rate: a line a scale. */
 static void print_gradient_sentence(FILE *to, const report *r) {
     const sweep_config *c = &r->sweep->config;
     int narrow, wide;
     narrowest_and_widest(c, &narrow, &wide);
-    if (narrow == wide) {
-        (void)fprintf(to, "At step 0 and d_k %" PRId64 ":", c->d_k[wide]);
-        for (int k = 0; k < c->scale_count; k++) {
-            const seed_group *g = group_at(r, wide, k, 0);
-            (void)fprintf(to,
-                          "%s scale %s: the typical row's gradient through the softmax is %.2g, "
-                          "|dL/dWq| %.2g",
-                          k ? ";" : "", g->scale->name, first_of(g, "row_grad_median"),
-                          first_of(g, "grad_wq"));
+    for (int k = 0; k < c->scale_count; k++) {
+        const seed_group *a = group_at(r, narrow, k, 0), *b = group_at(r, wide, k, 0);
+        if (narrow == wide)
+            (void)fprintf(to, "At d_k %" PRId64, c->d_k[wide]);
+        else
+            (void)fprintf(to, "From d_k %" PRId64 " to %" PRId64, c->d_k[narrow], c->d_k[wide]);
+        (void)fprintf(to, ", scale %s, at step 0:", c->scale[k]->name);
+        for (int i = 0; i < LINK_COUNT; i++) {
+            (void)fputs(LINKS[i].words, to);
+            if (narrow == wide)
+                (void)fprintf(to, "is %.2g", first_of(b, LINKS[i].column));
+            else
+                change_print(to, first_of(a, LINKS[i].column), first_of(b, LINKS[i].column));
         }
-    } else {
-        (void)fprintf(to, "From d_k %" PRId64 " to %" PRId64 " at step 0:", c->d_k[narrow],
-                      c->d_k[wide]);
-        for (int k = 0; k < c->scale_count; k++) {
-            const seed_group *a = group_at(r, narrow, k, 0), *b = group_at(r, wide, k, 0);
-            (void)fprintf(to, "%s scale %s: the typical row's gradient through the softmax ",
-                          k ? ";" : "", a->scale->name);
-            change_print(to, first_of(a, "row_grad_median"), first_of(b, "row_grad_median"));
-            (void)fputs(", |dL/dWq| ", to);
-            change_print(to, first_of(a, "grad_wq"), first_of(b, "grad_wq"));
-        }
+        (void)fputs(" at ", to);
+        print_rate(to, c, &c->rate[0]);
+        (void)fputs(c->seed_count > 1 ? " (medians over seeds).\n" : ".\n", to);
     }
-    (void)fputs(c->seed_count > 1 ? " (row median, then median over seeds).\n" : " (row median).\n",
-                to);
 }
 
-/* The widest group of a scale that did not train, at the first lr where there is one. */
-static void print_failure_sentence(FILE *to, const report *r, int scale) {
+static bool failed(const seed_group *g) {
+    return g->verdict == STALLED || g->verdict == SLOW || g->verdict == DIVERGED;
+}
+
+/* The group of a scale that is told of: the widest that stalled, at the first rate where there is
+ * one; else the widest that failed otherwise. NULL: none failed. */
+static const seed_group *worst_of(const report *r, int scale, int *d_k, int *rate) {
     const sweep_config *c = &r->sweep->config;
     const seed_group *worst = NULL;
-    for (int l = 0; l < c->lr_count && !worst; l++)
+    for (int i = 0; i < c->rate_count; i++)
         for (int d = 0; d < c->d_k_count; d++) {
-            const seed_group *g = group_at(r, d, scale, l);
-            if (group_reason(g)[0] == '\0') continue;
-            if (!worst || g->d_k > worst->d_k) worst = g;
+            const seed_group *g = group_at(r, d, scale, i);
+            if (!failed(g)) continue;
+            const bool stalls = worst && (g->verdict == STALLED) > (worst->verdict == STALLED);
+            const bool wider = worst && i == *rate && g->run->d_k > worst->run->d_k &&
+                               (g->verdict == STALLED) == (worst->verdict == STALLED);
+            if (worst && !stalls && !wider) continue;
+            worst = g;
+            *d_k = d;
+            *rate = i;
         }
-    if (!worst) return;
-    (void)fprintf(
-        to,
-        "At d_k %" PRId64 ", scale %s, lr %.3g the %s student is %s: its rows' entropy ends "
-        "at %.2g nats, the teacher's at %.2g; one scalar on its logits would bring the "
-        "ratio from %.3g to %.2g (its score matrix has cosine %.2g with the teacher's).\n",
-        worst->d_k, worst->scale->name, worst->lr, verdict_name((int)worst->verdict),
-        group_reason(worst), last_of(worst, "entropy_mean"), last_of(worst, "entropy_teacher"),
-        worst->ratio_median, last_of(worst, "ratio_rescaled"), last_of(worst, "cos_m"));
+    return worst;
+}
+
+static double last_of(const run *c, const char *column) {
+    return c->rows[c->row_count - 1].value[column_find(column)];
+}
+
+static void print_state_sentence(FILE *to, const report *r, const seed_group *g, int rate) {
+    static const char *const AS[STATES] = {
+        [SHARPER] = "sharper than its teacher",
+        [FLATTER] = "flatter than its teacher",
+        [ALIKE] = "neither sharper nor flatter than its teacher in a way that one scalar mends"};
+    if (g->state == NO_STATE) return;
+    const run *c = g->run;
+    (void)fprintf(to, "At d_k %" PRId64 ", scale %s, ", c->d_k, c->scale->name);
+    print_rate(to, &r->sweep->config, &r->sweep->config.rate[rate]);
+    (void)fprintf(to,
+                  " the %s student is %s: its rows' entropy ends at %.2g nats, the teacher's at "
+                  "%.2g; one scalar on its logits would bring the ratio from %.3g to %.2g (its "
+                  "score matrix has cosine %.2g with the teacher's; seed %" PRId64 ").\n",
+                  verdict_name((int)g->verdict), AS[g->state], last_of(c, "entropy_mean"),
+                  last_of(c, "entropy_teacher"), last_of(c, "loss") / last_of(c, "loss_uniform"),
+                  last_of(c, "ratio_rescaled"), last_of(c, "cos_m"), c->seed);
+}
+
+static void print_run(FILE *to, const run *c) {
+    (void)fprintf(to, "scale %s (%s, lr %.3g)", c->scale->name, c->optimizer->name, c->lr);
+}
+
+static bool alike(double a, double b) {
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+/* Whether start and step are all in which runs of these two can differ: steps in proportion to the
+ * gradient, rules that are one factor, and nothing that acts on the weights' own size. */
+static bool differ_in_numbers_only(const sweep_config *c, const run *a, const run *b) {
+    return a->optimizer == b->optimizer && !a->optimizer->normalised && isinf(c->recipe.clip) &&
+           recipe_optim(&c->recipe, a->optimizer).weight_decay == 0 &&
+           scaling_is_constant(a->scale) && scaling_is_constant(b->scale);
+}
+
+enum { DIFFERENCES = 3, DIFFERENCE_BYTES = 96 };
+
+/* In what a group that failed differs from one that trained; a cause only where it is one thing. */
+static void print_comparison(FILE *to, const report *r, const seed_group *bad,
+                             const seed_group *good) {
+    const run *a = bad->run, *b = good->run;
+    const double start_a = first_of(bad, "logit_std"), start_b = first_of(good, "logit_std");
+    const bool exact = differ_in_numbers_only(&r->sweep->config, a, b);
+    char item[DIFFERENCES][DIFFERENCE_BYTES];
+    int count = 0;
+    if (!exact)
+        (void)snprintf(item[count++], DIFFERENCE_BYTES, "%s",
+                       a->optimizer != b->optimizer ? "the optimizer" : "the rule");
+    if (!alike(start_a, start_b))
+        (void)snprintf(item[count++], DIFFERENCE_BYTES,
+                       "the start (deviation of the logits %.3g against %.3g)", start_a, start_b);
+    if (!alike(a->kappa, b->kappa))
+        (void)snprintf(item[count++], DIFFERENCE_BYTES, "the step (kappa %.3g against %.3g)",
+                       a->kappa, b->kappa);
+    (void)fprintf(to, "At d_k %" PRId64 ", ", a->d_k);
+    print_run(to, a);
+    (void)fprintf(to, " %s at a ratio of %.3g, ",
+                  bad->verdict == SLOW ? "was slow" : verdict_name((int)bad->verdict), a->ratio);
+    print_run(to, b);
+    (void)fprintf(to, " trained to %.3g; they differ in", b->ratio);
+    for (int i = 0; i < count; i++)
+        (void)fprintf(to, "%s %s", i == 0 ? "" : i == count - 1 ? " and" : ",", item[i]);
+    if (count == 1)
+        (void)fputs(" alone, which made the difference.\n", to);
+    else
+        (void)fputs(", and these runs do not tell which of them it was.\n", to);
+}
+
+/* With the first that trained at the same rate under another scale, and at another rate under the
+ * same scale. */
+static void print_comparisons(FILE *to, const report *r, const seed_group *bad, int d_k, int scale,
+                              int rate) {
+    const sweep_config *c = &r->sweep->config;
+    if (bad->run->row_count == 0) return;
+    for (int k = 0; k < c->scale_count; k++) {
+        const seed_group *good = group_at(r, d_k, k, rate);
+        if (k == scale || good->verdict != TRAINED) continue;
+        print_comparison(to, r, bad, good);
+        break;
+    }
+    for (int i = 0; i < c->rate_count; i++) {
+        const seed_group *good = group_at(r, d_k, scale, i);
+        if (i == rate || good->verdict != TRAINED) continue;
+        print_comparison(to, r, bad, good);
+        break;
+    }
 }
 
 static void print_findings(FILE *to, const void *context) {
     const report *r = context;
     const sweep_config *c = &r->sweep->config;
-    for (int l = 0; l < c->lr_count; l++) print_verdict_sentence(to, r, l);
+    for (int i = 0; i < c->rate_count; i++) print_verdict_sentence(to, r, i);
+    print_early_sentence(to, r);
     print_gradient_sentence(to, r);
-    for (int k = 0; k < c->scale_count; k++) print_failure_sentence(to, r, k);
+    for (int k = 0; k < c->scale_count; k++) {
+        int d_k = 0, rate = 0;
+        const seed_group *worst = worst_of(r, k, &d_k, &rate);
+        if (!worst) continue;
+        print_state_sentence(to, r, worst, rate);
+        print_comparisons(to, r, worst, d_k, k, rate);
+    }
 }
 
 void report_findings(FILE *to, const report *r) {

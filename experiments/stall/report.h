@@ -6,24 +6,22 @@
 
 #include <stdio.h>
 
-#include "training/sweep.h"
+#include "training/verdict.h"
 
-/* All seeds of one (d_k, scale, lr). */
+/* All seeds of one (d_k, scale, optimizer, lr). */
 typedef struct seed_group {
-    int64_t d_k;
-    const scaling *scale;
-    double lr;
+    const run *run; /* the one of the lower median ratio: verdict and state are its */
+    verdict verdict;
+    state state;
     int seeds;
     double ratio_median, ratio_q1, ratio_q3;
     int counts[VERDICTS];
-    verdict verdict; /* of the median ratio */
-    double *first;   /* [columns_count()]: medians over seeds at step 0 */
-    double *last;    /* at each run's last logged step */
+    double *first; /* [columns_count()]: medians over seeds at step 0 */
 } seed_group;
 
 typedef struct report {
     const sweep *sweep;
-    seed_group *groups; /* nested as d_k, scale, lr */
+    seed_group *groups; /* nested as d_k, scale, rate */
     tt_size count;
     double *medians; /* of all groups */
 } report;
@@ -32,21 +30,23 @@ typedef struct report {
 bool report_new(report *r, const sweep *s);
 void report_free(report *r);
 
-/* One row a run: how it ended (steps: asked for; steps_taken: fewer if it diverged). */
+/* One row a run: how it ended (steps: asked for; steps_taken: fewer if it diverged; travelled: see
+ * training/verdict.h). */
 void report_runs_csv(FILE *to, const report *r);
 
-/* One row a group. */
+/* One row a group; lr and kappa are those of the run whose verdict it has. */
 void report_summary_csv(FILE *to, const report *r);
 
 /* One row a group and logged step: seeds still running, median and quartiles over them of the
- * ratio, of each gradient column, of ratio_rescaled and of cos_m; the steps asked for. False
+ * ratio, of each gradient column and of what a figure shows beside them; the steps asked for. False
  * without memory. */
 bool report_bands_csv(FILE *to, const report *r);
 
 void report_table(FILE *to, const report *r);
 
-/* Two or three plain sentences: stall or no stall, within how many steps and at which lr; which
- * gradient shrank and which grew; whether the stalled student is too sharp or too flat. */
+/* Sentences: stall or no stall, within how many steps and at which rate; which gradient shrank and
+ * which grew, in which norm; what state a student that did not train is in; and in what it differs
+ * from one of this sweep that did. */
 void report_findings(FILE *to, const report *r);
 
 #endif

@@ -18,13 +18,7 @@
 #include "stall/report.h"
 #include "training/log.h"
 #include "training/partial.h"
-
-enum { INIT_STANDARD, INIT_TEACHER, INITS };
-
-static const char *init_word(int i) {
-    static const char *const WORDS[INITS + 1] = {"standard", "teacher"};
-    return WORDS[i];
-}
+#include "training/recipe_option.h"
 
 enum { LR_WEIGHT, LR_LOGIT, LR_UNITS };
 
@@ -33,12 +27,17 @@ static const char *unit_word(int i) {
     return WORDS[i];
 }
 
-static const option_words WORDS[] = {{"init", init_word}, {"lr-unit", unit_word}, {NULL, NULL}};
+static const option_words WORDS[] = {{"init", teacher_init_word},
+                                     {"target", teacher_target_word},
+                                     {"lr-unit", unit_word},
+                                     {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "8,16,32,64,128,256,512", "key widths, 1 to 65536; a..b is a range"},
     {"scale", "LIST", "none,sqrt", "scaling rules of the student's logits, or numbers; see below"},
-    {"lr", "LIST", "1", "learning rates"},
+    RECIPE_OPTIONS,
+    {"lr-unit", "NAME", "weight",
+     "with logit, each rate is kappa, the step in logits; see below: "},
     {"seed", "LIST", "0..4", "seeds, as for torch.manual_seed"},
     {"steps", "N", "500", "training steps a run"},
     {"batch", "B", "32", "sequences a step"},
@@ -47,7 +46,8 @@ static const option_spec OPTIONS[] = {
     {"d-v", "N", "32", "width of the values"},
     {"init", "NAME", "standard", "where the student starts, teacher being Wq*, Wk*: "},
     {"init-gain", "G", "1", "factor on its first Wq, Wk: a number, dk^-1/4 or dk^1/4"},
-    {"lr-unit", "NAME", "weight", "with logit, --lr is lr s^2 d_k G^2: "},
+    {"target", "NAME", "soft", "what is learned, hard being 1 at the teacher's largest logit: "},
+    {"target-gain", "G", "1", "factor on the teacher's logits"},
     {"fixed-batch", NULL, "", "train on the first batch only"},
     {"train-values", NULL, "", "give the student its own Wv and train it"},
     {"every", "N", "5", "log every n-th step; the first and the last always"},
@@ -62,10 +62,10 @@ static const option_spec OPTIONS[] = {
 typedef struct request {
     const options *text;
     int64_t d_k[LIST_MOST], seed[LIST_MOST];
-    double lr[LIST_MOST];
+    optimizer_rate rate[LIST_MOST];
     scale_list scale;
     sweep_config config;
-    const char *output, *init;
+    const char *output;
     bool direct, quiet, resume;
 } request;
 
@@ -80,30 +80,28 @@ static bool read_scales(request *q) {
     return true;
 }
 
-static bool has_logit_step(const scaling *s) {
-    return scaling_logit_step(s, 1) > 0; /* false for nan */
-}
-
-/* A step in logits is defined only where the factor is one number. */
+/* kappa of adam, adamw is of another kind: rates by it are not the same step. */
 static bool read_unit(request *q) {
+    const sweep_config *c = &q->config;
     int unit;
     if (!options_choice(q->text, "lr-unit", &unit)) return false;
     q->config.lr_in_logits = unit == LR_LOGIT;
-    for (int k = 0; q->config.lr_in_logits && k < q->scale.count; k++)
-        if (!has_logit_step(q->scale.rule[k]))
-            return scale_option_refuse(has_logit_step,
-                                       "--lr-unit logit with --scale %s: expected rules with a "
-                                       "constant factor above 0:",
-                                       q->scale.rule[k]->name);
+    for (int i = 0; c->lr_in_logits && i < c->rate_count; i++)
+        if (c->rate[i].optimizer->normalised)
+            return complain("--lr-unit logit with --optimizer %s: expected optimizers whose steps "
+                            "grow with the gradient",
+                            c->rate[i].optimizer->name);
     return true;
 }
 
-static bool read_init(request *q) {
-    int init;
-    q->init = text_of(q, "init");
-    if (!options_choice(q->text, "init", &init)) return false;
-    q->config.training.start_teacher = init == INIT_TEACHER;
-    return true;
+static bool read_start_and_target(request *q) {
+    training_config *m = &q->config.training;
+    int init, target;
+    if (!options_choice(q->text, "init", &init) || !options_choice(q->text, "target", &target))
+        return false;
+    m->start_teacher = init == INIT_TEACHER;
+    m->hard_target = target == TARGET_HARD;
+    return options_positive(q->text, "target-gain", &m->target_gain);
 }
 
 static bool read_gain(request *q) {
@@ -122,11 +120,11 @@ static bool read_gain(request *q) {
 static bool rates_make_sense(const request *q, const sweep *s) {
     for (tt_size i = 0; i < s->count; i++) {
         const run *c = &s->runs[i];
-        if (isfinite(c->lr) && c->lr > 0 && !isinf(c->kappa)) continue;
-        return complain("--lr %s with --lr-unit %s, --init-gain %s: at d_k %" PRId64
+        if (isfinite(c->lr) && c->lr > 0 && isfinite(c->kappa)) continue;
+        return complain("--optimizer %s, --lr '%s', --lr-unit %s, --init-gain %s: at d_k %" PRId64
                         ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
-                        text_of(q, "lr"), text_of(q, "lr-unit"), text_of(q, "init-gain"), c->d_k,
-                        c->scale->name, c->lr, c->kappa);
+                        text_of(q, "optimizer"), text_of(q, "lr"), text_of(q, "lr-unit"),
+                        text_of(q, "init-gain"), c->d_k, c->scale->name, c->lr, c->kappa);
     }
     return true;
 }
@@ -171,14 +169,14 @@ static bool read_output(request *q) {
 static bool read_request(request *q) {
     sweep_config *c = &q->config;
     const options *o = q->text;
-    *c = (sweep_config){.d_k = q->d_k, .lr = q->lr, .seed = q->seed};
+    *c = (sweep_config){.d_k = q->d_k, .rate = q->rate, .seed = q->seed};
     c->training.fixed_batch = options_flag(o, "fixed-batch");
     c->training.train_values = options_flag(o, "train-values");
     return options_int_list(o, "d-k", 1, 65536, q->d_k, &c->d_k_count) && read_scales(q) &&
-           options_positive_list(o, "lr", q->lr, &c->lr_count) &&
+           recipe_option(o, q->rate, &c->rate_count, &c->recipe) &&
            options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) && read_sizes(q) &&
-           read_init(q) && read_gain(q) && read_unit(q) && settings_threads(o, &c->threads) &&
-           read_output(q) && fits_memory(q);
+           read_start_and_target(q) && read_gain(q) && read_unit(q) &&
+           settings_threads(o, &c->threads) && read_output(q) && fits_memory(q);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -202,7 +200,7 @@ static void catch_signals(void) {
             (void)sigaction(STOPPING[i], &action, NULL);
 }
 
-typedef struct state {
+typedef struct running {
     const request *request;
     sweep sweep;
     char *settings;
@@ -210,10 +208,10 @@ typedef struct state {
     partial partial; /* while it lasts, unless FILE is written directly */
     progress progress;
     tt_size finished;
-} state;
+} running;
 
 static bool on_finished(void *context, const run *c) {
-    state *r = context;
+    running *r = context;
     r->finished++;
     progress_item(&r->progress);
     if (!r->partial.path) return true;
@@ -223,28 +221,28 @@ static bool on_finished(void *context, const run *c) {
 }
 
 static void on_advanced(void *context, tt_size steps, double work) {
-    state *r = context;
+    running *r = context;
     progress_advance(&r->progress, steps, work);
 }
 
 enum { LOG, RUNS, SUMMARY, BANDS, FILES };
 static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv"};
 
-static bool open_files(state *r) {
+static bool open_files(running *r) {
     const request *q = r->request;
     if (q->direct) return results_open(&r->files, q->text, ENDINGS, FILES);
     if (!results_may_open(q->text, ENDINGS, FILES)) return false;
-    bool good = partial_open(&r->partial, q->output, r->settings, q->init, &r->sweep, q->resume);
+    bool good = partial_open(&r->partial, q->output, r->settings, &r->sweep, q->resume);
     for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.runs[i].finished;
     return good;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-static bool write_files(state *r, const report *rep) {
+static bool write_files(running *r, const report *rep) {
     results *to = &r->files;
     if (!r->request->direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
-    log_write(to->file[LOG].stream, &r->sweep, r->request->init);
+    log_write(to->file[LOG].stream, &r->sweep);
     if (!to->direct) {
         report_runs_csv(to->file[RUNS].stream, rep);
         report_summary_csv(to->file[SUMMARY].stream, rep);
@@ -253,7 +251,7 @@ static bool write_files(state *r, const report *rep) {
     return results_commit(to);
 }
 
-static void say_results(const state *r, const report *rep) {
+static void say_results(const running *r, const report *rep) {
     FILE *to = results_people(&r->files);
     if (r->request->quiet) return;
     report_table(to, rep);
@@ -261,7 +259,7 @@ static void say_results(const state *r, const report *rep) {
     results_say(&r->files, to);
 }
 
-static int finish(state *r) {
+static int finish(running *r) {
     report rep;
     if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
     bool good = write_files(r, &rep);
@@ -273,7 +271,7 @@ static int finish(state *r) {
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
-static int interrupted(const state *r) {
+static int interrupted(const running *r) {
     if (!r->partial.path)
         return message_fail(EXIT_SIGNAL + stop_signal,
                             "interrupted; %td of %td runs were done, nothing is written",
@@ -284,7 +282,7 @@ static int interrupted(const state *r) {
                         r->finished, r->sweep.count, r->partial.path);
 }
 
-static int train_and_finish(state *r) {
+static int train_and_finish(running *r) {
     char error[256];
     double work = 0;
     const sweep_config *c = &r->sweep.config;
@@ -303,14 +301,16 @@ static int train_and_finish(state *r) {
 
 static int run_stall(const options *o) {
     static request q;
-    state r = {.request = &q};
+    running r = {.request = &q};
     q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
     r.settings = settings_describe(o);
     int code = EXIT_FAILED;
     catch_signals();
-    if (!r.settings || !sweep_new(&r.sweep, &q.config))
+    if (!r.settings || !sweep_new(&r.sweep, &q.config) || !sweep_measure(&r.sweep, &stop_signal))
         (void)complain("out of memory");
+    else if (stop_signal)
+        code = interrupted(&r);
     else if (!rates_make_sense(&q, &r.sweep))
         code = EXIT_USAGE;
     else if (open_files(&r))
@@ -328,6 +328,8 @@ static void print_more(FILE *to) {
     columns_help(to);
     (void)fputc('\n', to);
     scale_option_help(to);
+    (void)fputc('\n', to);
+    recipe_option_help(to);
 }
 
 static const char *const EXAMPLES[] = {
@@ -347,8 +349,17 @@ const command_spec STALL_COMMAND = {
         "plots) and stem.meta (the settings). With --output - the log goes to standard output, "
         "the table to standard error, and nothing else is written; so too where FILE is a pipe or "
         "a device.\n"
-        "Verdict of a run, by the median of loss / loss_uniform over its last 20 steps: trained "
-        "<= 0.1, stalled >= 1 (no better than not attending), else slow.",
+        "Verdict of a run within its steps, by the median of loss / loss_uniform over the last 20: "
+        "trained <= 0.1; else early, if kappa times the steps is below 300 (adam, adamw: 8), about "
+        "twice what a soft start needs; else stalled, if >= 1 (no better than not attending) and "
+        "less than 10 % better than in the middle; else slow. A state beside it: sharper or "
+        "flatter "
+        "than the teacher, if entropies differ by more than ln T / 10 and one scalar on the logits "
+        "would halve the ratio; else alike.\n"
+        "kappa, the step in logits: lr s^2 d_k (g_q^2 + g_k^2) / 2 for a factor s and first "
+        "weights "
+        "times g_q, g_k (sqrt: lr; none: lr d_k); adam, adamw: lr s d_k (g_q + g_k) / 2; for rules "
+        "that divide by norms measured on the first batch.",
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_stall,

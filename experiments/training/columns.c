@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/stats.h"
+#include "training/rescaled.h"
 #include "tt/attention.h"
-#include "tt/elementary.h"
 #include "tt/norm.h"
 #include "tt/ops.h"
 #include "tt/rowstats.h"
@@ -21,6 +21,9 @@ enum {
     GRAD_Q,
     GRAD_K,
     GRAD_LOGITS,
+    GRAD_WQ_RMS,
+    GRAD_WK_RMS,
+    LOGIT_STEP,
     ROW_GRAD_MEAN,
     ROW_GRAD_P10,
     ROW_GRAD_MEDIAN,
@@ -30,6 +33,7 @@ enum {
     ENTROPY_MEAN,
     MAX_WEIGHT_MEAN,
     LOGIT_STD,
+    TEMPERATURE,
     MOVED,
     ENTROPY_TEACHER,
     ARGMAX_AGREEMENT,
@@ -48,6 +52,9 @@ static const struct {
     [GRAD_Q] = {"grad_q", "of dL/dQ"},
     [GRAD_K] = {"grad_k", "of dL/dK"},
     [GRAD_LOGITS] = {"grad_logits", "of dL/dZ, Z the softmax's input"},
+    [GRAD_WQ_RMS] = {"grad_wq_rms", "dL/dWq per entry: root mean square"},
+    [GRAD_WK_RMS] = {"grad_wk_rms", "dL/dWk per entry"},
+    [LOGIT_STEP] = {"logit_step", "change of Z by the update, first order: root mean square"},
     [ROW_GRAD_MEAN] = {"row_grad_mean", "|d l_r / d z_r|, l_r row r's own error: mean"},
     [ROW_GRAD_P10] = {"row_grad_p10", "first decile over the B T rows"},
     [ROW_GRAD_MEDIAN] = {"row_grad_median", "median"},
@@ -57,6 +64,7 @@ static const struct {
     [ENTROPY_MEAN] = {"entropy_mean", "entropy of a row's weights, nats: mean"},
     [MAX_WEIGHT_MEAN] = {"max_weight_mean", "largest weight of a row: mean"},
     [LOGIT_STD] = {"logit_std", "standard deviation of all entries of Z"},
+    [TEMPERATURE] = {"temperature", "learned factor exp(tau) on the logits, else 1"},
     [MOVED] = {"moved", "change of (Wq, Wk) since step 0 over their norm"},
     [ENTROPY_TEACHER] = {"entropy_teacher", "mean entropy of the target's weights"},
     [ARGMAX_AGREEMENT] = {"argmax_agreement", "share of rows with the teacher's largest key"},
@@ -85,17 +93,22 @@ void columns_help(FILE *to) {
 }
 
 bool meter_new(meter *m, const training_config *config) {
-    m->tape = tt_tape_new();
+    *m = (meter){.tape = tt_tape_new()};
     m->rows = calloc((size_t)(config->batch * config->tokens), sizeof *m->rows);
-    if (m->tape && m->rows) return true;
-    meter_free(m);
-    return false;
+    bool good = m->tape && m->rows;
+    for (int i = WQ; i <= WK; i++) {
+        m->weight[i] = tt_tensor_new(1, config->d_model, config->d_k);
+        good = good && m->weight[i].data;
+    }
+    if (!good) meter_free(m);
+    return good;
 }
 
 void meter_free(meter *m) {
     tt_tape_free(m->tape);
     free(m->rows);
-    *m = (meter){NULL, NULL};
+    for (int i = WQ; i <= WK; i++) tt_tensor_free(&m->weight[i]);
+    *m = (meter){.tape = NULL};
 }
 
 static double tensor_norm(tt_tensor t) {
@@ -118,7 +131,7 @@ static void read_row_gradients(meter *m, const student *s, double *out) {
 
 static void read_sharpness(meter *m, const student *s, const teacher *t, double *out) {
     tt_tensor w = tt_attention_weights(s->tape, s->output);
-    tt_tensor its_weights = tt_attention_weights(t->tape, t->target);
+    tt_tensor its_weights = t->weights;
     tt_tensor z = tt_attention_logits(s->tape, s->output);
     tt_size rows = w.batch * w.rows, agree = 0;
     double entropy = 0, entropy_teacher = 0, largest = 0;
@@ -168,57 +181,26 @@ static double score_matrix_cosine(meter *m, const student *s, const teacher *t) 
     return norms > 0 ? dot / norms : 0;
 }
 
-/* The student's loss if its logits were multiplied by 2^octaves. */
-static double loss_rescaled(meter *m, const student *s, const teacher *t, double octaves) {
-    const double factor = tt_exp(octaves * TT_LN2);
-    tt_tape *tape = m->tape;
-    tt_tape_reset(tape);
-    tt_var z = tt_const(tape, tt_attention_logits(s->tape, s->output));
-    tt_var v = tt_const(tape, tt_value(s->tape, s->v));
-    tt_var y = tt_const(tape, tt_value(t->tape, t->target));
-    tt_var loss =
-        tt_mse(tape, tt_matmul(tape, tt_softmax(tape, tt_mul_scalar(tape, z, factor)), v), y);
-    tt_tensor value = tt_value(tape, loss);
-    return value.data ? value.data[0] : NAN;
+static double root_mean_square(tt_tensor t) {
+    return tensor_norm(t) / sqrt((double)tt_tensor_count(t));
 }
 
-/* The smallest ratio that one factor c >= 0 on the logits can give: the best of c = 0 (which is the
- * uniform loss, ratio 1) and c = 2^(k/2), k = -16..4, then golden section over the logarithm of c,
- * half an octave either way. */
-static double best_rescaled_ratio(meter *m, const student *s, const teacher *t, double uniform) {
-    enum { SECTIONS = 24 }; /* half an octave * 0.618^24 = 1e-5 octaves */
-    const double golden = 0.6180339887498949;
-    double best = uniform, at = 0;
-    bool found = false;
-    for (int k = -16; k <= 4; k++) {
-        double loss = loss_rescaled(m, s, t, 0.5 * k);
-        if (loss < best) {
-            best = loss;
-            at = 0.5 * k;
-            found = true;
-        }
-    }
-    if (!found) return best / uniform;
-    double low = at - 0.5, high = at + 0.5;
-    double left = high - golden * (high - low), right = low + golden * (high - low);
-    double loss_left = loss_rescaled(m, s, t, left), loss_right = loss_rescaled(m, s, t, right);
-    for (int i = 0; i < SECTIONS; i++) {
-        if (loss_left < loss_right) {
-            high = right;
-            right = left;
-            loss_right = loss_left;
-            left = high - golden * (high - low);
-            loss_left = loss_rescaled(m, s, t, left);
-        } else {
-            low = left;
-            left = right;
-            loss_left = loss_right;
-            right = low + golden * (high - low);
-            loss_right = loss_rescaled(m, s, t, right);
-        }
-        best = fmin(best, fmin(loss_left, loss_right));
-    }
-    return best / uniform;
+double meter_logit_step(meter *m, const student *s, const teacher *t, tt_tensor dwq, tt_tensor dwk,
+                        double dtau) {
+    const tt_tensor z = tt_attention_logits(s->tape, s->output);
+    tt_tape_reset(m->tape);
+    tt_var x = tt_const(m->tape, t->x);
+    tt_var dq = tt_matmul(m->tape, x, tt_const(m->tape, dwq));
+    tt_var dk = tt_matmul(m->tape, x, tt_const(m->tape, dwk));
+    tt_tensor dz = tt_tape_tensor(m->tape, z.batch, z.rows, z.cols);
+    if (!dz.data) return -1;
+    (void)tt_attention_tangent(s->tape, s->output, tt_value(m->tape, dq), tt_value(m->tape, dk),
+                               dtau, dz);
+    return root_mean_square(dz);
+}
+
+static double log_temperature(const student *s) {
+    return s->parameter[TAU].value.data ? s->parameter[TAU].value.data[0] : 0;
 }
 
 const char *meter_read(meter *m, const student *s, const teacher *t, double *out) {
@@ -228,11 +210,31 @@ const char *meter_read(meter *m, const student *s, const teacher *t, double *out
     out[GRAD_WK] = tensor_norm(s->parameter[WK].grad);
     out[GRAD_Q] = tensor_norm(tt_grad(s->tape, s->q));
     out[GRAD_K] = tensor_norm(tt_grad(s->tape, s->k));
+    out[GRAD_WQ_RMS] = root_mean_square(s->parameter[WQ].grad);
+    out[GRAD_WK_RMS] = root_mean_square(s->parameter[WK].grad);
+    out[TEMPERATURE] = student_temperature(s);
     out[MOVED] = moved(s);
     read_row_gradients(m, s, out);
     read_sharpness(m, s, t, out);
     out[COS_M] = score_matrix_cosine(m, s, t);
     if (tt_tape_error(m->tape)) return tt_tape_error(m->tape);
-    out[RATIO_RESCALED] = best_rescaled_ratio(m, s, t, out[LOSS_UNIFORM]);
+    out[RATIO_RESCALED] = rescaled_loss(m->tape, s, t, out[LOSS_UNIFORM]) / out[LOSS_UNIFORM];
+    out[LOGIT_STEP] = 0;
+    for (int i = WQ; i <= WK; i++) {
+        const tt_tensor w = s->parameter[i].value;
+        memcpy(m->weight[i].data, w.data, (size_t)tt_tensor_count(w) * sizeof *w.data);
+    }
+    m->log_temperature = log_temperature(s);
+    return tt_tape_error(m->tape);
+}
+
+const char *meter_read_update(meter *m, const student *s, const teacher *t, double *out) {
+    for (int i = WQ; i <= WK; i++) {
+        const tt_tensor now = s->parameter[i].value;
+        for (tt_size j = 0; j < tt_tensor_count(now); j++)
+            m->weight[i].data[j] = now.data[j] - m->weight[i].data[j];
+    }
+    out[LOGIT_STEP] = meter_logit_step(m, s, t, m->weight[WQ], m->weight[WK],
+                                       log_temperature(s) - m->log_temperature);
     return tt_tape_error(m->tape);
 }

@@ -24,14 +24,24 @@ void columns_help(FILE *to);
 /* Memory for measuring, reused from row to row. */
 typedef struct meter {
     tt_tape *tape;
-    double *rows; /* scratch, a value a row */
+    double *rows;           /* scratch, a value a row */
+    tt_tensor weight[2];    /* Wq, Wk as they were when read; then their change */
+    double log_temperature; /* likewise */
 } meter;
 
 bool meter_new(meter *m, const training_config *config);
 void meter_free(meter *m);
 
-/* Fills out[columns_count()] from a student that has just learned from this teacher. NULL, or what
- * failed. */
+/* Fills out[columns_count()] from a student that has just learned from this teacher, but for what
+ * its update will do. NULL, or what failed. */
 const char *meter_read(meter *m, const student *s, const teacher *t, double *out);
+
+/* Fills in the rest, after the update of the step that was read. */
+const char *meter_read_update(meter *m, const student *s, const teacher *t, double *out);
+
+/* Root mean square over the batch's logits of their first-order change when Wq, Wk [d_model,d_k]
+ * and tau change by so much; negative without memory. */
+double meter_logit_step(meter *m, const student *s, const teacher *t, tt_tensor dwq, tt_tensor dwk,
+                        double dtau);
 
 #endif

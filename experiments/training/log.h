@@ -1,6 +1,6 @@
 /* log.h: the log of a sweep as a CSV: a row for each logged step of each run, measured before that
  * step's update. Its columns are the run's key, those of columns.h, and between `moved` and
- * `entropy_teacher` where the run started.
+ * `entropy_teacher` what else tells runs of different sweeps apart.
  */
 #ifndef TRAINING_LOG_H
 #define TRAINING_LOG_H
@@ -11,14 +11,14 @@
 
 void log_header(FILE *to);
 
-/* "seed,d_k,scale,lr" of a run. */
+/* "seed,d_k,scale,optimizer,lr" of a run. */
 void log_key(FILE *to, const run *c);
 
-/* The rows of one run; init names where it started. */
-void log_run(FILE *to, const run *c, const char *init);
+/* The rows of one run of this sweep. */
+void log_run(FILE *to, const sweep *s, const run *c);
 
-/* The whole log: header and all runs, nested as d_k, scale, lr, seed, step. */
-void log_write(FILE *to, const sweep *s, const char *init);
+/* The whole log: header and all runs, nested as d_k, scale, rate, seed, step. */
+void log_write(FILE *to, const sweep *s);
 
 /* ---- Reading back ---- */
 

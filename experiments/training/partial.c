@@ -40,16 +40,17 @@ static void write_format(FILE *to) {
 }
 
 /* A complete run, with a hash of its lines; false, with errno, if it did not arrive. */
-static bool write_run(FILE *to, const run *c, const char *init) {
+static bool write_run(FILE *to, const sweep *s, const run *c) {
     char *text = NULL;
     size_t size = 0;
     FILE *lines = open_memstream(&text, &size);
     if (!lines) return false;
-    log_run(lines, c, init);
+    log_run(lines, s, c);
     (void)fputs(COMPLETE, lines);
     log_key(lines, c);
     (void)fprintf(lines, ",%td", c->steps);
     csv_number(lines, c->ratio);
+    csv_number(lines, c->middle);
     (void)fputc(',', lines);
     bool good = fclose(lines) == 0;
     if (good) (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
@@ -97,7 +98,11 @@ static found_kind compare_beginning(FILE *from, const char *settings) {
     return kind;
 }
 
-/* The run that a line's first fields (seed, d_k, scale, lr) name, and where they end. */
+static bool is_name(const char *name, const char *field, size_t length) {
+    return strncmp(name, field, length) == 0 && name[length] == '\0';
+}
+
+/* The run that a line's first fields (seed, d_k, scale, optimizer, lr) name, and where they end. */
 static run *named_run(const sweep *s, const char *line, const char **rest) {
     char *at, *end;
     const int64_t seed = strtoll(line, &at, 10);
@@ -106,21 +111,27 @@ static run *named_run(const sweep *s, const char *line, const char **rest) {
     const char *scale = at + 1;
     const size_t length = strcspn(scale, ",");
     if (scale[length] != ',') return NULL;
-    const double lr = strtod(scale + length + 1, &end);
+    const char *name = scale + length + 1;
+    const size_t name_length = strcspn(name, ",");
+    if (name[name_length] != ',') return NULL;
+    const double lr = strtod(name + name_length + 1, &end);
     *rest = end + (*end == ',');
     for (tt_size i = 0; *end == ',' && i < s->count; i++) {
         run *c = &s->runs[i];
         if (c->seed == seed && c->d_k == d_k && c->lr == lr &&
-            strncmp(c->scale->name, scale, length) == 0 && c->scale->name[length] == '\0')
+            is_name(c->scale->name, scale, length) &&
+            is_name(c->optimizer->name, name, name_length))
             return c;
     }
     return NULL;
 }
 
-/* The last line of a run: steps taken, ratio, and the hash of all before it. */
+/* The last line of a run: steps taken, both ratios, and the hash of all before it. */
 static bool read_end(const char *line, const char *at, uint64_t hash, run *c) {
     double steps;
-    if (!log_read_number(&at, &steps) || !log_read_number(&at, &c->ratio)) return false;
+    if (!log_read_number(&at, &steps) || !log_read_number(&at, &c->ratio) ||
+        !log_read_number(&at, &c->middle))
+        return false;
     c->steps = (tt_size)steps;
     char expected[32];
     (void)snprintf(expected, sizeof expected, "%016" PRIx64 "\n",
@@ -236,7 +247,7 @@ static bool start_anew(partial *p, const char *settings, const sweep *s) {
     write_format(p->file.stream);
     bool good = true;
     for (tt_size i = 0; good && i < s->count; i++)
-        if (s->runs[i].finished) good = write_run(p->file.stream, &s->runs[i], p->init);
+        if (s->runs[i].finished) good = write_run(p->file.stream, s, &s->runs[i]);
     if (!good || fflush(p->file.stream) != 0) return cannot_write(p->path);
     good = output_commit(&p->file);
     output_settle(&p->file);
@@ -251,16 +262,15 @@ static char *path_of(const char *target) {
     return path;
 }
 
-bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
-                  bool resume) {
-    *p = (partial){.path = path_of(target), .target = target, .init = init};
+bool partial_open(partial *p, const char *target, const char *settings, sweep *s, bool resume) {
+    *p = (partial){.path = path_of(target), .target = target, .sweep = s};
     if (!p->path) return complain("out of memory");
     return open_found(p) && (resume ? take_over(p, settings, s) : keep_found(p)) &&
            start_anew(p, settings, s);
 }
 
 bool partial_add(partial *p, const run *c) {
-    return write_run(p->file.stream, c, p->init) || cannot_write(p->path);
+    return write_run(p->file.stream, p->sweep, c) || cannot_write(p->path);
 }
 
 void partial_remove(const partial *p) {

@@ -15,17 +15,17 @@
 
 typedef struct partial {
     char *path;
-    const char *target, *init;
+    const char *target;
+    const sweep *sweep;
     FILE *found; /* as an interrupted sweep left it */
     output file; /* as written now */
 } partial;
 
 /* Opens <target>.partial for a sweep with these settings ("key = value" lines). With resume the
  * complete runs of an interrupted one are taken over; without it such a file is kept under the next
- * free number. False, and one line was printed, if that cannot be. Close it in any case. The texts
- * are borrowed. */
-bool partial_open(partial *p, const char *target, const char *settings, const char *init, sweep *s,
-                  bool resume);
+ * free number. False, and one line was printed, if that cannot be. Close it in any case. Texts and
+ * sweep are borrowed. */
+bool partial_open(partial *p, const char *target, const char *settings, sweep *s, bool resume);
 
 /* Adds a complete run; false, and one line, if it could not be written. */
 bool partial_add(partial *p, const run *c);

@@ -1,5 +1,5 @@
 /* sweep.c: a job is what shares random numbers and the teacher's pass: all scales at
- * one d_k, learning rate and seed. Threads take whole jobs, the widest first.
+ * one d_k, rate and seed. Threads take whole jobs, the widest first.
  */
 #include "training/sweep.h"
 
@@ -11,8 +11,9 @@
 
 #include "common/parallel.h"
 #include "common/stats.h"
+#include "training/kappa.h"
 
-enum { LAST_STEPS = 20 }; /* a verdict is the median over so many */
+enum { SPAN = 20 }; /* a verdict is the median over so many steps */
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
@@ -40,34 +41,46 @@ bool sweep_make_rows(const sweep *s, run *c) {
     return c->rows && c->values;
 }
 
-run *sweep_run_at(const sweep *s, int d_k, int scale, int lr, int seed) {
+run *sweep_run_at(const sweep *s, int d_k, int scale, int rate, int seed) {
     const sweep_config *c = &s->config;
-    tt_size at = ((tt_size)d_k * c->scale_count + scale) * c->lr_count + lr;
+    tt_size at = ((tt_size)d_k * c->scale_count + scale) * c->rate_count + rate;
     return &s->runs[at * c->seed_count + seed];
 }
 
-static void lay_out(const sweep_config *c, run *to, int d_k, int scale, int lr, int seed) {
+static training_config training_of(const sweep_config *c, int64_t d_k) {
+    training_config training = c->training;
+    training.d_k = (tt_size)d_k;
+    return training;
+}
+
+/* Sets a run's lr and kappa from what is given, by kappa at lr 1. */
+static void set_rate(const sweep_config *c, run *to, double given, double kappa_per_lr) {
+    to->lr = c->lr_in_logits ? given / kappa_per_lr : given;
+    to->kappa = c->lr_in_logits ? given : given * kappa_per_lr;
+}
+
+static void lay_out(const sweep_config *c, run *to, int d_k, int scale, int rate, int seed) {
+    const training_config training = training_of(c, c->d_k[d_k]);
     to->d_k = c->d_k[d_k];
     to->seed = c->seed[seed];
     to->scale = c->scale[scale];
+    to->optimizer = c->rate[rate].optimizer;
     to->gain = gain_at(c, to->d_k);
-    double logit_step = scaling_logit_step(to->scale, (tt_size)to->d_k) * (to->gain * to->gain);
-    to->lr = c->lr_in_logits ? c->lr[lr] / logit_step : c->lr[lr];
-    to->kappa = c->lr_in_logits ? c->lr[lr] : c->lr[lr] * logit_step;
-    to->ratio = INFINITY;
+    set_rate(c, to, c->rate[rate].lr, kappa_per_lr(to->scale, to->optimizer, &training, to->gain));
+    to->ratio = to->middle = INFINITY;
 }
 
 bool sweep_new(sweep *s, const sweep_config *config) {
     const sweep_config *c = config;
     s->config = *c;
-    s->count = (tt_size)c->d_k_count * c->scale_count * c->lr_count * c->seed_count;
+    s->count = (tt_size)c->d_k_count * c->scale_count * c->rate_count * c->seed_count;
     s->runs = calloc((size_t)s->count, sizeof *s->runs);
     if (!s->runs) return false;
     for (int d = 0; d < c->d_k_count; d++)
         for (int k = 0; k < c->scale_count; k++)
-            for (int l = 0; l < c->lr_count; l++)
+            for (int r = 0; r < c->rate_count; r++)
                 for (int e = 0; e < c->seed_count; e++)
-                    lay_out(c, sweep_run_at(s, d, k, l, e), d, k, l, e);
+                    lay_out(c, sweep_run_at(s, d, k, r, e), d, k, r, e);
     return true;
 }
 
@@ -89,13 +102,18 @@ static double largest_d_k(const sweep_config *c) {
 
 double sweep_job_bytes(const sweep_config *config) {
     training_config training = config->training;
+    int moments = 0;
     training.d_k = (tt_size)largest_d_k(config);
-    return training_bytes(&training, config->scale_count);
+    for (int i = 0; i < config->rate_count; i++) {
+        const int needed = tt_optim_moments(config->rate[i].optimizer->kind);
+        if (needed > moments) moments = needed;
+    }
+    return training_bytes(&training, config->scale_count, moments);
 }
 
 double sweep_log_bytes(const sweep_config *config) {
     double runs =
-        (double)config->d_k_count * config->scale_count * config->lr_count * config->seed_count;
+        (double)config->d_k_count * config->scale_count * config->rate_count * config->seed_count;
     double row = (double)sizeof(log_row) + columns_count() * (double)sizeof(double);
     return runs * ((double)rows_per_run(config) * row + sizeof(run));
 }
@@ -109,10 +127,64 @@ double sweep_job_work(const sweep_config *config, int64_t d_k) {
     return draws + one_teacher + config->scale_count * one_student;
 }
 
+/* ---- Measuring kappa ------------------------------------------------------------------------- */
+
+typedef struct measuring {
+    sweep *sweep;
+    const volatile sig_atomic_t *stop;
+    const scaling **rule; /* those to be measured */
+    int *scale;           /* their places */
+    int count;
+    bool *failed; /* by piece */
+} measuring;
+
+/* All runs of one d_k and one seed. */
+static void measure_piece(void *context, tt_size i) {
+    const measuring *m = context;
+    const sweep_config *c = &m->sweep->config;
+    const int d = (int)(i / c->seed_count), e = (int)(i % c->seed_count);
+    const training_config training = training_of(c, c->d_k[d]);
+    double *per_lr = calloc((size_t)m->count, sizeof *per_lr);
+    bool good = per_lr;
+    for (int r = 0; good && r < c->rate_count && !*m->stop; r++) {
+        const optimizer_rate *given = &c->rate[r];
+        if (r == 0 || given->optimizer != c->rate[r - 1].optimizer)
+            good = kappa_measure(m->rule, m->count, given->optimizer, &c->recipe, &training,
+                                 gain_at(c, c->d_k[d]), (uint64_t)c->seed[e], per_lr);
+        for (int k = 0; good && k < m->count; k++)
+            set_rate(c, sweep_run_at(m->sweep, d, m->scale[k], r, e), given->lr, per_lr[k]);
+    }
+    m->failed[i] = !good;
+    free(per_lr);
+}
+
+bool sweep_measure(sweep *s, const volatile sig_atomic_t *stop) {
+    const sweep_config *c = &s->config;
+    const tt_size pieces = (tt_size)c->d_k_count * c->seed_count;
+    measuring m = {s,
+                   stop,
+                   calloc((size_t)c->scale_count, sizeof *m.rule),
+                   calloc((size_t)c->scale_count, sizeof *m.scale),
+                   0,
+                   calloc((size_t)pieces, sizeof *m.failed)};
+    bool good = m.rule && m.scale && m.failed;
+    for (int k = 0; good && k < c->scale_count; k++) {
+        if (scaling_is_constant(c->scale[k])) continue;
+        m.scale[m.count] = k;
+        m.rule[m.count++] = c->scale[k];
+    }
+    if (good && m.count > 0) parallel_for(c->threads, pieces, measure_piece, &m);
+    for (tt_size i = 0; good && i < pieces; i++) good = !m.failed[i];
+    free(m.rule);
+    free(m.scale);
+    free(m.failed);
+    return good;
+}
+
 /* ---- Training one job ------------------------------------------------------------------------ */
 
 typedef struct job {
-    int d_k, lr, seed;
+    int d_k, rate, seed;
 } job;
 
 /* One student of a job and what its verdict needs. */
@@ -120,7 +192,9 @@ typedef struct trainee {
     student student;
     run *run;
     bool active;
-    double last[LAST_STEPS]; /* ratios, the newest at run->steps % LAST_STEPS */
+    double last[SPAN];   /* ratios, the newest at (run->steps - 1) % SPAN */
+    double middle[SPAN]; /* those around the middle */
+    tt_size middle_count;
 } trainee;
 
 typedef struct shared {
@@ -142,34 +216,49 @@ static void fail(shared *s, const char *what) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* The median ratio of the last steps that the run took. */
+static double median(double *x, tt_size n) {
+    stats_sort(x, n);
+    return stats_quantile(x, n, 0.5);
+}
+
 static void conclude(trainee *t, bool diverged) {
-    tt_size n = t->run->steps < LAST_STEPS ? t->run->steps : LAST_STEPS;
-    stats_sort(t->last, n);
-    t->run->ratio = diverged || n == 0 ? INFINITY : stats_quantile(t->last, n, 0.5);
+    const tt_size n = t->run->steps < SPAN ? t->run->steps : SPAN;
+    diverged = diverged || n == 0 || t->middle_count == 0;
+    t->run->ratio = diverged ? INFINITY : median(t->last, n);
+    t->run->middle = diverged ? INFINITY : median(t->middle, t->middle_count);
     t->run->finished = true;
     t->active = false;
+}
+
+/* Keeps a step's ratio: the newest ones, and those around the middle of the run. */
+static void keep_ratio(trainee *t, const sweep_config *c, double ratio) {
+    const tt_size step = t->run->steps++, middle = c->steps / 2;
+    t->last[step % SPAN] = ratio;
+    if (step >= middle - SPAN / 2 && step < middle + SPAN / 2) t->middle[t->middle_count++] = ratio;
 }
 
 /* One step of one student. NULL, or what failed; a run that ceases to be finite is concluded. */
 static const char *train_step(trainee *t, const teacher *from, meter *m, const sweep_config *c,
                               tt_size step) {
     run *to = t->run;
+    log_row *row = &to->rows[to->row_count];
     const char *error = student_learn(&t->student, from);
     if (error) return error;
-    double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, from);
+    const double ratio = student_loss(&t->student) / student_loss_uniform(&t->student, from);
     bool finite = isfinite(ratio);
-    if (finite && (step % c->every == 0 || step == c->steps - 1)) {
-        log_row *row = &to->rows[to->row_count];
+    const bool logged = finite && (step % c->every == 0 || step == c->steps - 1);
+    if (logged) error = meter_read(m, &t->student, from, row->value);
+    if (error) return error;
+    if (finite) {
+        keep_ratio(t, c, ratio);
+        finite = student_update(&t->student);
+    }
+    if (logged) {
         row->step = step;
-        error = meter_read(m, &t->student, from, row->value);
+        error = meter_read_update(m, &t->student, from, row->value);
         if (error) return error;
         /* nothing that is not finite is logged, but it takes more than that to end a run */
         to->row_count += stats_finite(row->value, columns_count());
-    }
-    if (finite) {
-        t->last[to->steps++ % LAST_STEPS] = ratio;
-        finite = student_update(&t->student, to->lr);
     }
     if (!finite || step == c->steps - 1) conclude(t, !finite);
     return NULL;
@@ -196,12 +285,13 @@ static bool enrol(shared *s, const job *j, const teacher *from, trainee *all, in
     const sweep_config *c = &s->sweep->config;
     *count = 0;
     for (int k = 0; k < c->scale_count; k++) {
-        run *to = sweep_run_at(s->sweep, j->d_k, k, j->lr, j->seed);
+        run *to = sweep_run_at(s->sweep, j->d_k, k, j->rate, j->seed);
         if (to->finished) continue;
+        const student_config config = {to->scale, to->gain, to->optimizer, to->lr, &c->recipe};
         trainee *t = &all[(*count)++];
         *t = (trainee){.run = to, .active = true};
         to->row_count = to->steps = 0;
-        if (!sweep_make_rows(s->sweep, to) || !student_new(&t->student, from, to->scale, to->gain))
+        if (!sweep_make_rows(s->sweep, to) || !student_new(&t->student, from, &config))
             return false;
     }
     return true;
@@ -235,12 +325,11 @@ static void train(shared *s, const job *j, teacher *from, meter *m, trainee *all
 
 static void run_job(shared *s, const job *j) {
     const sweep_config *c = &s->sweep->config;
-    training_config config = c->training;
+    const training_config config = training_of(c, c->d_k[j->d_k]);
     teacher from;
-    meter m = {NULL, NULL};
+    meter m = {.tape = NULL};
     int count = 0;
     trainee *all = calloc((size_t)c->scale_count, sizeof *all);
-    config.d_k = (tt_size)c->d_k[j->d_k];
     bool good = teacher_new(&from, &config, (uint64_t)c->seed[j->seed]);
     good = good && all && meter_new(&m, &config) && enrol(s, j, &from, all, &count);
     if (good)
@@ -267,20 +356,20 @@ static void run_piece(void *context, tt_size i) {
  * waited for by idle processors. */
 static bool list_jobs(shared *s) {
     const sweep_config *c = &s->sweep->config;
-    s->jobs =
-        calloc((size_t)c->d_k_count * (size_t)c->lr_count * (size_t)c->seed_count, sizeof *s->jobs);
+    s->jobs = calloc((size_t)c->d_k_count * (size_t)c->rate_count * (size_t)c->seed_count,
+                     sizeof *s->jobs);
     if (!s->jobs) return false;
     for (int d = 0; d < c->d_k_count; d++)
-        for (int l = 0; l < c->lr_count; l++)
+        for (int r = 0; r < c->rate_count; r++)
             for (int e = 0; e < c->seed_count; e++) {
                 bool open = false;
                 for (int k = 0; k < c->scale_count; k++)
-                    open = open || !sweep_run_at(s->sweep, d, k, l, e)->finished;
+                    open = open || !sweep_run_at(s->sweep, d, k, r, e)->finished;
                 if (!open) continue;
                 tt_size at = s->job_count++;
                 for (; at > 0 && c->d_k[s->jobs[at - 1].d_k] < c->d_k[d]; at--)
                     s->jobs[at] = s->jobs[at - 1];
-                s->jobs[at] = (job){d, l, e};
+                s->jobs[at] = (job){d, r, e};
             }
     return true;
 }

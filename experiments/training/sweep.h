@@ -1,6 +1,7 @@
 /* sweep.h: all runs of an experiment, on all processors. A run is one training: one d_k, one
- * scale, one learning rate, one seed. Runs that differ only in the scale are trained together on
- * the same numbers; which thread trains what, and when, changes no bit of any result.
+ * scale, one optimizer with its learning rate, one seed. Runs that differ only in the scale are
+ * trained together on the same numbers; which thread trains what, and when, changes no bit of any
+ * result.
  */
 #ifndef TRAINING_SWEEP_H
 #define TRAINING_SWEEP_H
@@ -10,25 +11,31 @@
 #include <stdint.h>
 
 #include "training/columns.h"
-#include "training/verdict.h"
 
 typedef enum gain_kind { GAIN_NUMBER, GAIN_DK_DOWN, GAIN_DK_UP } gain_kind;
+
+/* An optimizer and its learning rate. */
+typedef struct optimizer_rate {
+    const optimizer *optimizer;
+    double lr;
+} optimizer_rate;
 
 typedef struct sweep_config {
     const int64_t *d_k;
     int d_k_count;
     const scaling *const *scale;
     int scale_count;
-    const double *lr;
-    int lr_count;
+    const optimizer_rate *rate;
+    int rate_count;
     const int64_t *seed;
     int seed_count;
     training_config training; /* its d_k is set per run */
+    recipe recipe;
     tt_size steps;
     tt_size every;
     gain_kind gain_kind; /* d_k^(-1/4) and d_k^(1/4), or a number */
     double gain;
-    bool lr_in_logits; /* lr is kappa, the step in logit space */
+    bool lr_in_logits; /* each rate's lr is kappa, the step in logit space */
     int threads;
 } sweep_config;
 
@@ -40,29 +47,36 @@ typedef struct log_row {
 typedef struct run {
     int64_t d_k, seed;
     const scaling *scale;
-    double lr;    /* as used: W <- W - lr dW */
+    const optimizer *optimizer;
+    double lr;    /* as used */
     double gain;  /* on the first Wq, Wk */
-    double kappa; /* lr s^2 d_k gain^2; nan for rules whose factor is no constant */
+    double kappa; /* training/kappa.h; nan until measured, for rules that divide by norms */
     log_row *rows;
     double *values; /* of all rows */
     tt_size row_count;
     tt_size steps; /* taken; fewer than asked for if it diverged */
     double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
+    double middle; /* the same of the 20 steps around the middle of the steps asked for */
     bool finished; /* false until trained to its end */
 } run;
 
 typedef struct sweep {
     sweep_config config;
-    run *runs; /* nested as d_k, scale, lr, seed, each in the order given */
+    run *runs; /* nested as d_k, scale, rate, seed, each in the order given */
     tt_size count;
 } sweep;
 
-/* Lays out the runs. False without memory. Free with sweep_free. */
+/* Lays out the runs, but for what sweep_measure adds. False without memory. Free with sweep_free.
+ */
 bool sweep_new(sweep *s, const sweep_config *config);
 void sweep_free(sweep *s);
 
+/* Measures kappa, or with lr_in_logits lr, of runs whose rule has no constant factor, until done or
+ * until *stop is not 0. False without memory. */
+bool sweep_measure(sweep *s, const volatile sig_atomic_t *stop);
+
 /* The run of these indices into the config's lists. */
-run *sweep_run_at(const sweep *s, int d_k, int scale, int lr, int seed);
+run *sweep_run_at(const sweep *s, int d_k, int scale, int rate, int seed);
 
 /* How many rows a run logs at most: step 0, every n-th, and the last. */
 tt_size sweep_rows(const sweep *s);

@@ -6,6 +6,16 @@
 #include "tt/attention.h"
 #include "tt/ops.h"
 
+const char *teacher_init_word(int i) {
+    static const char *const WORDS[INITS + 1] = {"standard", "teacher"};
+    return WORDS[i];
+}
+
+const char *teacher_target_word(int i) {
+    static const char *const WORDS[TARGETS + 1] = {"soft", "hard"};
+    return WORDS[i];
+}
+
 static void draw_weights(tt_rng *rng, tt_tensor w, tt_size d_model) {
     tt_size count = tt_tensor_count(w);
     tt_rng_normal(rng, w.data, count);
@@ -39,6 +49,23 @@ void teacher_free(teacher *t) {
     t->tape = NULL;
 }
 
+/* The target's weights become 1 at each row's largest logit, the first of equals. */
+static void look_up(teacher *t) {
+    const tt_tensor z = tt_attention_logits(t->tape, t->target);
+    tt_tensor w = tt_tape_tensor(t->tape, z.batch, z.rows, z.cols);
+    if (!z.data || !w.data) return; /* the tape has the error */
+    memset(w.data, 0, (size_t)tt_tensor_count(w) * sizeof *w.data);
+    for (tt_size r = 0; r < z.batch * z.rows; r++) {
+        const double *row = z.data + r * z.cols;
+        tt_size largest = 0;
+        for (tt_size j = 1; j < z.cols; j++)
+            if (row[j] > row[largest]) largest = j;
+        w.data[r * z.cols + largest] = 1;
+    }
+    t->weights = w;
+    t->target = tt_matmul(t->tape, tt_const(t->tape, w), t->values);
+}
+
 bool teacher_next(teacher *t) {
     if (t->steps++ > 0 && t->config.fixed_batch) return true;
     tt_rng_normal(&t->rng, t->x.data, tt_tensor_count(t->x));
@@ -47,7 +74,10 @@ bool teacher_next(teacher *t) {
     tt_var q = tt_matmul(t->tape, x, tt_const(t->tape, t->wq));
     tt_var k = tt_matmul(t->tape, x, tt_const(t->tape, t->wk));
     t->values = tt_matmul(t->tape, x, tt_const(t->tape, t->wv));
-    tt_attention_options options = {.scale = 1 / sqrt((double)t->config.d_k)};
+    const double gain = t->config.target_gain != 0 ? t->config.target_gain : 1;
+    tt_attention_options options = {.scale = gain / sqrt((double)t->config.d_k)};
     t->target = tt_attention(t->tape, q, k, t->values, options);
+    t->weights = tt_attention_weights(t->tape, t->target);
+    if (t->config.hard_target) look_up(t);
     return !tt_tape_error(t->tape);
 }

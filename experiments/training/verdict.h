@@ -1,19 +1,43 @@
-/* verdict.h: what is said of a run by its ratio, loss / loss_uniform at its end. */
+/* verdict.h: what is said of a run, and what it was measured in. Nothing here knows a cause: that
+ * is said only of runs that were compared.
+ */
 #ifndef TRAINING_VERDICT_H
 #define TRAINING_VERDICT_H
 
-typedef enum verdict { TRAINED, SLOW, STALLED, DIVERGED, VERDICTS } verdict;
+#include "training/sweep.h"
+
+typedef enum verdict { TRAINED, EARLY, SLOW, STALLED, DIVERGED, VERDICTS } verdict;
 
 /* By verdict, or NULL from their count up. */
 const char *verdict_name(int i);
 
-/* trained <= 0.1 (attention removes nine tenths of what not attending leaves), stalled >= 1
- * (attention does no better than not attending at all), else slow; infinite: diverged. */
-verdict verdict_of(double ratio);
+/* By a run's ratio, loss / loss_uniform over its last 20 steps, and the same around its middle; all
+ * of them within the steps that were taken:
+ *   trained   ratio <= 0.1: attention removes nine tenths of what not attending leaves
+ *   early     else, and the run travelled less than its optimizer's `enough`
+ *   stalled   else, ratio >= 1 (no better than not attending at all), and less than 10 % better
+ * than in the middle slow      else diverged  a loss or a weight ceased to be finite */
+verdict verdict_of(double ratio, double middle, bool early);
 
-/* Why a verdict is not `trained`, by the mean entropies of the student's rows and the teacher's at
- * the last logged step: "too sharp" or "too flat"; "" for a trained run, for a diverged one, whose
- * last logged step may be long before its end, and for nan. */
-const char *verdict_reason(verdict v, double entropy, double entropy_teacher);
+/* How far a run was to move its logits: kappa times the sum of its rates' factors, with momentum
+ * divided by 1 - momentum. nan where kappa is. */
+double verdict_travelled(const sweep_config *c, const run *r);
+
+/* How many steps it takes for that to be enough. */
+double verdict_steps_needed(const sweep_config *c, const run *r);
+
+verdict verdict_of_run(const sweep_config *c, const run *r);
+
+/* How a student that did not train compares with its teacher: sharper or flatter, if the mean
+ * entropies of their rows differ by more than a tenth of ln T and the one best scalar on its logits
+ * at least halves the ratio; else alike. */
+typedef enum state { NO_STATE, SHARPER, FLATTER, ALIKE, STATES } state;
+
+/* "" for NO_STATE. */
+const char *state_name(state s);
+
+/* At the run's last logged step. NO_STATE for a trained run, for a diverged one, whose last logged
+ * step may be long before its end, and without any row. */
+state state_of_run(const sweep_config *c, const run *r);
 
 #endif

@@ -11,6 +11,7 @@
  *   dP = dO V^T
  *   dZ = P (dP - sum_j P_j dP_j)   row by row: through the softmax, without cancellation
  *   dS = dZ times the rule's factor
+ *   dtau = sum of dZ Z             where the logits have a learned factor exp(tau)
  *   dQ = dS K,  dK = dS^T Q        plus, for rules that divide by norms, the gradient through these
  *
  * Masks. A masked weight is exactly 0 and its logit means nothing. A key that is masked for every
@@ -22,6 +23,8 @@
 #ifndef TT_ATTENTION_H
 #define TT_ATTENTION_H
 
+#include <stdbool.h>
+
 #include "tt/mask.h"
 #include "tt/scale.h"
 #include "tt/tape.h"
@@ -30,6 +33,9 @@ typedef struct tt_attention_options {
     double scale;              /* the number that multiplies Q K^T, finite and not 0; or */
     const tt_scale_rule *rule; /* a rule, where not NULL (the number 0 too); used during the call
                                   only */
+    const tt_var *logit_scale; /* tau [1,1,1] of this tape: every logit is multiplied by exp(tau), a
+                                  learned temperature (as CLIP's, arXiv 2103.00020, fig. 3); NULL:
+                                  not; used during the call only */
     tt_mask mask;              /* the zero value masks nothing; used during the call only */
 } tt_attention_options;
 
@@ -43,5 +49,14 @@ tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_op
 tt_tensor tt_attention_logits(const tt_tape *tape, tt_var output);
 tt_tensor tt_attention_weights(const tt_tape *tape, tt_var output);
 tt_tensor tt_attention_logits_grad(const tt_tape *tape, tt_var output);
+
+/* The tangent (forward mode): how the logits change, to first order, when Q, K and tau change:
+ *   dZ = exp(tau) f a b (dQ K^T + Q dK^T) + Z dtau, and through the rule's norms
+ * with f a b the factors of tt/scale.h. dq [B,Tq,d_k] and dk [B,Tk,d_k] are the changes; dz
+ * [B,Tq,Tk], the caller's, is overwritten, 0 where masked. It is the adjoint of backward:
+ * sum dZ_tangent dZ_gradient = sum dQ_change dQ_gradient + the same of K + dtau its gradient. False
+ * for a variable that tt_attention did not make. */
+bool tt_attention_tangent(const tt_tape *tape, tt_var output, tt_tensor dq, tt_tensor dk,
+                          double dtau, tt_tensor dz);
 
 #endif

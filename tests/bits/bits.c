@@ -76,20 +76,19 @@ static void normals(void) {
 
 enum { STEPS = 30, COLUMNS_MOST = 64 };
 
-static void train(const char *rule, tt_size d_k, uint64_t *weights, uint64_t *column) {
+static void train(const student_config *with, tt_size d_k, uint64_t *weights, uint64_t *column) {
     const training_config config = {.batch = 2, .tokens = 16, .d_model = 12, .d_k = d_k, .d_v = 9};
     teacher t;
     student s;
     meter m;
-    need(teacher_new(&t, &config, 3) && student_new(&s, &t, scaling_find(rule), 1) &&
-             meter_new(&m, &config),
+    need(teacher_new(&t, &config, 3) && student_new(&s, &t, with) && meter_new(&m, &config),
          "out of memory");
     for (int step = 0; step < STEPS; step++) {
         double value[COLUMNS_MOST];
         need(teacher_next(&t) && !student_learn(&s, &t) && !meter_read(&m, &s, &t, value),
              "training failed");
+        need(student_update(&s) && !meter_read_update(&m, &s, &t, value), "training diverged");
         for (int i = 0; i < columns_count(); i++) add(&column[i], &value[i], 1);
-        need(student_update(&s, 1), "training diverged");
     }
     add_tensor(weights, s.parameter[WQ].value);
     add_tensor(weights, s.parameter[WK].value);
@@ -105,9 +104,33 @@ static void training(void) {
     need(columns_count() <= COLUMNS_MOST, "too many columns");
     for (int i = 0; i < COLUMNS_MOST; i++) column[i] = HASH_START;
     for (int d = 0; d < 2; d++)
-        for (int k = 0; scaling_at(k); k++) train(scaling_name(k), D_K[d], &weights, column);
+        for (int k = 0; scaling_at(k); k++) {
+            const student_config with = {.rule = scaling_at(k), .gain = 1, .lr = 1};
+            train(&with, D_K[d], &weights, column);
+        }
     say("weights", "", weights);
     for (int i = 0; i < columns_count(); i++) say("stall", column_name(i), column[i]);
+}
+
+/* All that they can do, all columns of a student in one hash. */
+static void optimizers(void) {
+    recipe all = RECIPE_PLAIN;
+    all.clip = 0.1;
+    all.warm_up = 5;
+    all.temperature_lr = 0.01;
+    all.weight_decay = 0.01;
+    for (int i = 0; optimizer_at(i); i++) {
+        const optimizer *o = optimizer_at(i);
+        const student_config with = {scaling_find("sqrt"), 1, o, o->lr, &all};
+        uint64_t hash = HASH_START, column[COLUMNS_MOST];
+        for (int k = 0; k < COLUMNS_MOST; k++) column[k] = HASH_START;
+        train(&with, 8, &hash, column);
+        for (int k = 0; k < columns_count(); k++) {
+            const double half[] = {(double)(column[k] >> 32), (double)(column[k] & 0xffffffff)};
+            add(&hash, half, 2);
+        }
+        say("optimizer", o->name, hash);
+    }
 }
 
 /* ---- Gradcheck ------------------------------------------------------------------------------- */
@@ -139,8 +162,9 @@ static void gradcheck(void) {
     }
     for (int i = 0; scaling_at(i); i++)
         for (int mask = MASK_NONE; mask < MASK_ALL; mask++) {
-            need(case_attention(&c, "attention", &shape, scaling_at(i), (mask_kind)mask, 1, 6),
-                 "out of memory");
+            need(
+                case_attention(&c, "attention", &shape, scaling_at(i), (mask_kind)mask, 1, true, 6),
+                "out of memory");
             check(&attention, &c);
         }
     say("gradcheck", "ops", ops);
@@ -202,6 +226,7 @@ int main(void) {
     functions();
     normals();
     training();
+    optimizers();
     gradcheck();
     saturated_rows();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
