@@ -136,7 +136,7 @@ static char *findings_of(const sweep *s) {
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL && report_new(&r, s));
+    ck_assert(to != NULL && report_new(&r, s, ""));
     report_findings(to, &r);
     (void)fclose(to);
     report_free(&r);
@@ -190,7 +190,7 @@ START_TEST(a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said
                      "the steps, is below 300 (sgd), about twice what a soft start needs to "
                      "train.");
     FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL && report_new(&r, &s));
+    ck_assert(to != NULL && report_new(&r, &s, ""));
     report_table(to, &r);
     (void)fclose(to);
     assert_says(text, "early 3 (30000 would do)"); /* sqrt: kappa 0.01 */
@@ -398,7 +398,7 @@ START_TEST(a_group_has_the_verdict_of_its_run_of_lower_median_ratio_and_counts_e
     report r;
     sweep_run_at(&s, 0, 1, 0, 0)->ratio = 0.5;
     sweep_run_at(&s, 0, 1, 0, 1)->ratio = INFINITY;
-    ck_assert(report_new(&r, &s));
+    ck_assert(report_new(&r, &s, ""));
     const seed_group *g = &r.groups[1];
     ck_assert_str_eq(g->run->scale->name, "sqrt");
     ck_assert(g->ratio_median == 0.5 && g->verdict == SLOW && g->run->seed == 0);
@@ -414,7 +414,7 @@ START_TEST(a_group_has_the_verdict_of_its_run_of_lower_median_ratio_and_counts_e
     s.config.seed_count = 2; /* of two, the lower: 12 runs are then 6 groups */
     s.runs[0].ratio = 3;
     s.runs[1].ratio = 0.02;
-    ck_assert(report_new(&r, &s));
+    ck_assert(report_new(&r, &s, ""));
     ck_assert(r.groups[0].run == &s.runs[1] && r.groups[0].verdict == TRAINED);
     report_free(&r);
     sweep_free(&s);
@@ -431,7 +431,7 @@ START_TEST(a_run_that_left_no_row_is_survived_by_every_report) {
         sweep_run_at(&s, 1, 0, 0, e)->row_count = 0;
     }
     FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL && report_new(&r, &s));
+    ck_assert(to != NULL && report_new(&r, &s, ""));
     report_summary_csv(to, &r);
     report_runs_csv(to, &r);
     ck_assert(report_bands_csv(to, &r));

@@ -31,6 +31,34 @@ char *settings_describe(const options *o) {
     return NULL;
 }
 
+static bool is_listed(const char *name, const char *const *list) {
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0) return true;
+    return false;
+}
+
+char *settings_given(const options *o, const char *const *but) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) return NULL;
+    const char *between = "";
+    for (int i = 0; i < o->command->count; i++) {
+        const option_spec *s = &o->command->options[i];
+        if (!is_setting(s->name) || is_listed(s->name, but) || strcmp(o->text[i], s->standard) == 0)
+            continue;
+        (void)fprintf(to, "%s--%s", between, s->name);
+        if (s->value) (void)fprintf(to, " %s", o->text[i]);
+        between = " ";
+    }
+    if (fclose(to) == 0) {
+        for (char *at = text; (at = strchr(at, ','));) *at = ' ';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
 void settings_record(FILE *to) {
     (void)fprintf(to, "results_version = %d\nversion = %s\ncommit = %s\n", (int)RESULTS_VERSION,
                   SQRTDK_VERSION, SQRTDK_COMMIT);

@@ -14,6 +14,12 @@ enum { RESULTS_VERSION = 4 };
  * and quiet), as "key = value" lines. The caller frees; NULL without memory. */
 char *settings_describe(const options *o);
 
+/* The settings that were given on the command line, as "--batch 4 --fixed-batch", but for those of
+ * the list, which ends with NULL: what a figure says of a run beside its axes. In values, a space
+ * stands for each comma, so that the text can be a field of a CSV. The caller frees; NULL without
+ * memory. */
+char *settings_given(const options *o, const char *const *but);
+
 /* Results version, program version, commit, and the machine, likewise. */
 void settings_record(FILE *to);
 

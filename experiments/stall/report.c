@@ -51,11 +51,11 @@ static void summarise(seed_group *g, const sweep_config *c, const run *runs, int
     }
 }
 
-bool report_new(report *r, const sweep *s) {
+bool report_new(report *r, const sweep *s, const char *options) {
     const int seeds = s->config.seed_count;
     const size_t columns = (size_t)columns_count();
     double *x = calloc((size_t)seeds, sizeof *x);
-    *r = (report){.sweep = s, .count = s->count / seeds};
+    *r = (report){.sweep = s, .options = options, .count = s->count / seeds};
     r->groups = calloc((size_t)r->count, sizeof *r->groups);
     r->medians = calloc((size_t)r->count * columns, sizeof *r->medians);
     bool good = x && r->groups && r->medians;
@@ -90,7 +90,7 @@ void report_runs_csv(FILE *to, const report *r) {
     const sweep_config *config = &r->sweep->config;
     (void)fputs(
         "seed,d_k,scale,optimizer,lr,steps,ratio,verdict,state,steps_taken,ratio_middle,kappa,"
-        "travelled\n",
+        "travelled,options\n",
         to);
     for (tt_size i = 0; i < r->sweep->count; i++) {
         const run *c = &r->sweep->runs[i];
@@ -102,6 +102,7 @@ void report_runs_csv(FILE *to, const report *r) {
         csv_number(to, c->middle);
         csv_number(to, c->kappa);
         csv_number(to, verdict_travelled(config, c));
+        csv_text(to, r->options);
         (void)fputc('\n', to);
     }
 }
@@ -115,7 +116,7 @@ void report_summary_csv(FILE *to, const report *r) {
     for (int v = 0; v < VERDICTS; v++) (void)fprintf(to, ",%s", verdict_name(v));
     (void)fputs(",verdict", to);
     for (size_t i = 0; i < start_count; i++) (void)fprintf(to, ",%s", AT_START[i]);
-    (void)fputs(",state,kappa\n", to);
+    (void)fputs(",state,kappa,options\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
         print_group_key(to, g);
@@ -128,6 +129,7 @@ void report_summary_csv(FILE *to, const report *r) {
         for (size_t m = 0; m < start_count; m++) csv_number(to, first_of(g, AT_START[m]));
         (void)fprintf(to, ",%s", state_name(g->state));
         csv_number(to, g->run->kappa);
+        csv_text(to, r->options);
         (void)fputc('\n', to);
     }
 }
@@ -173,7 +175,9 @@ static void print_bands_row(FILE *to, const report *rep, const seed_group *g, co
         csv_number(to, stats_quantile(x, k, 0.25));
         csv_number(to, stats_quantile(x, k, 0.75));
     }
-    (void)fprintf(to, ",%td\n", rep->sweep->config.steps);
+    (void)fprintf(to, ",%td", rep->sweep->config.steps);
+    csv_text(to, rep->options);
+    (void)fputc('\n', to);
 }
 
 bool report_bands_csv(FILE *to, const report *r) {
@@ -183,7 +187,7 @@ bool report_bands_csv(FILE *to, const report *r) {
     (void)fputs("d_k,scale,optimizer,lr,step,seeds", to);
     for (int b = 0; b < BAND_COUNT; b++)
         (void)fprintf(to, ",%s_median,%s_q1,%s_q3", BANDS[b], BANDS[b], BANDS[b]);
-    (void)fputs(",steps\n", to);
+    (void)fputs(",steps,options\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const run *runs = &r->sweep->runs[i * seeds];
         const run *longest = runs;

@@ -21,13 +21,14 @@ typedef struct seed_group {
 
 typedef struct report {
     const sweep *sweep;
-    seed_group *groups; /* nested as d_k, scale, rate */
+    const char *options; /* what was given beside widths, scales, rates, seeds and steps */
+    seed_group *groups;  /* nested as d_k, scale, rate */
     tt_size count;
     double *medians; /* of all groups */
 } report;
 
-/* Computed from finished runs; the sweep is borrowed. False without memory. */
-bool report_new(report *r, const sweep *s);
+/* Computed from finished runs; sweep and options are borrowed. False without memory. */
+bool report_new(report *r, const sweep *s, const char *options);
 void report_free(report *r);
 
 /* One row a run: how it ended (steps: asked for; steps_taken: fewer if it diverged; travelled: see

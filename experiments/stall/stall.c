@@ -260,14 +260,21 @@ static void say_results(const running *r, const report *rep) {
 }
 
 static int finish(running *r) {
+    static const char *const BUT[] = {"d-k",  "scale", "optimizer", "lr",
+                                      "seed", "steps", "every",     NULL};
     report rep;
-    if (!report_new(&rep, &r->sweep)) return message_fail(EXIT_FAILED, "out of memory");
+    char *given = settings_given(r->request->text, BUT);
+    if (!given || !report_new(&rep, &r->sweep, given)) {
+        free(given);
+        return message_fail(EXIT_FAILED, "out of memory");
+    }
     bool good = write_files(r, &rep);
     if (good) {
         partial_remove(&r->partial);
         say_results(r, &rep);
     }
     report_free(&rep);
+    free(given);
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
