@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/stats.h"
 #include "suites.h"
 #include "support.h"
 #include "training/columns.h"
@@ -92,8 +93,9 @@ END_TEST
 
 /* Long enough to be interrupted: 24 runs of 4000 small steps. */
 #define LONG_RUN                                                                                   \
-    "stall --d-k 3,8 --seed 0..5 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every "   \
-    "400 "
+    "stall --d-k 3,8 --scale none,cosine --optimizer sgd,adam:0.01 --schedule 100:0.5,200:2 "      \
+    "--seed "                                                                                      \
+    "0..2 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every 400 "
 
 static void sleep_ms(long ms) {
     struct timespec t = {0, ms * 1000000};
@@ -301,6 +303,69 @@ START_TEST(two_widths_of_the_default_run_agree_with_the_committed_results) {
     }
     table_free(&got);
     table_free(&committed);
+}
+END_TEST
+
+/* Median of 20 ratios of a log with every step, from `first` on. */
+static double median_ratio(const table *t, int first) {
+    double x[20];
+    for (int i = 0; i < 20; i++)
+        x[i] = table_number(t, first + i, "loss") / table_number(t, first + i, "loss_uniform");
+    stats_sort(x, 20);
+    return stats_quantile(x, 20, 0.5);
+}
+
+START_TEST(a_runs_ratios_are_medians_of_20_steps_at_its_end_and_around_its_middle) {
+    run_quietly("", "stall --d-k 3 --scale sqrt --seed 0 --steps 61 --every 1 --batch 4", "ratios");
+    table log = table_read(SCRATCH "ratios.csv"), runs = table_read(SCRATCH "ratios_runs.csv");
+    ck_assert_int_eq(log.rows, 61);
+    ck_assert(table_number(&runs, 0, "ratio") == median_ratio(&log, 41));
+    ck_assert(table_number(&runs, 0, "ratio_middle") == median_ratio(&log, 20)); /* 61 / 2 - 10 */
+    ck_assert(table_number(&runs, 0, "travelled") == 61);
+    table_free(&log);
+    table_free(&runs);
+}
+END_TEST
+
+/* As a teacher tries it in class: 20 steps are too few for a word about the model with the scale.
+ */
+START_TEST(twenty_steps_stall_nobody_with_the_scale) {
+    const captured *c =
+        run_well("stall --d-k 512 --seed 0 --steps 20 --output " SCRATCH "class.csv");
+    assert_says(c->out, "scale none: d_k 512 stalled. scale sqrt: d_k 512 early");
+    assert_says(c->out, "early 1 (300 would do)");
+}
+END_TEST
+
+START_TEST(settings_that_are_not_default_stand_beside_every_run) {
+    run_quietly("",
+                "stall --d-k 3 --seed 0 --steps 2 --batch 4 --fixed-batch --schedule 1:0.5,2:3 "
+                "--optimizer momentum,adamw --momentum 0.5 --clip 2 --learn-temperature 0.1@1",
+                "settings");
+    table log = table_read(SCRATCH "settings.csv"), runs = table_read(SCRATCH "settings_runs.csv");
+    static const char *const EXPECTED[][3] = {/* momentum, adamw */
+                                              {"optimizer", "momentum", "adamw"},
+                                              {"lr", "0.1", "0.001"},
+                                              {"momentum", "0.5", ""},
+                                              {"beta1", "", "0.9"},
+                                              {"beta2", "", "0.999"},
+                                              {"eps", "", "1e-08"},
+                                              {"weight_decay", "0", "0.01"},
+                                              {"clip", "2", "2"},
+                                              {"schedule", "1:0.5 2:3", "1:0.5 2:3"},
+                                              {"warm_up", "", ""},
+                                              {"temperature_lr", "0.1", "0.1"},
+                                              {"temperature_from", "1", "1"},
+                                              {"target", "soft", "soft"},
+                                              {"target_gain", "1", "1"}};
+    for (size_t i = 0; i < LENGTH(EXPECTED); i++)
+        for (int run = 0; run < 2; run++) /* each has two rows */
+            ck_assert_str_eq(table_text(&log, 2 * run, EXPECTED[i][0]), EXPECTED[i][1 + run]);
+    ck_assert_str_eq(table_text(&runs, 0, "options"),
+                     "--momentum 0.5 --clip 2 --schedule 1:0.5 2:3 --learn-temperature 0.1@1 "
+                     "--batch 4 --fixed-batch");
+    table_free(&log);
+    table_free(&runs);
 }
 END_TEST
 
@@ -515,6 +580,9 @@ Suite *program_suite(void) {
                             closed_standard_streams_do_not_reach_a_result,
                             an_interrupted_run_leaves_the_earlier_result_alone,
                             two_widths_of_the_default_run_agree_with_the_committed_results,
+                            a_runs_ratios_are_medians_of_20_steps_at_its_end_and_around_its_middle,
+                            twenty_steps_stall_nobody_with_the_scale,
+                            settings_that_are_not_default_stand_beside_every_run,
                             no_stall_is_said_as_plainly,
                             wrong_usage_is_one_line_that_names_it_and_exit_2,
                             what_cannot_be_written_is_exit_1_with_the_systems_reason,

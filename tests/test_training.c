@@ -306,6 +306,27 @@ START_TEST(logit_step_is_how_far_the_update_moves_the_logits_under_every_rule) {
 }
 END_TEST
 
+START_TEST(a_temperature_starts_at_its_step_with_fresh_moments_and_is_not_decayed) {
+    recipe r = RECIPE_PLAIN;
+    r.temperature_lr = 0.25;
+    r.temperature_from = 2;
+    r.weight_decay = 0.5;
+    const student_config with = {scaling_find("sqrt"), 1, optimizer_find("adamw"), 0.001, &r};
+    training_config config = DEFAULTS;
+    teacher l;
+    student s;
+    ck_assert(teacher_new(&l, &config, 4) && student_new(&s, &l, &with));
+    for (int step = 0; step < 3; step++) {
+        ck_assert(student_temperature(&s) == 1);
+        ck_assert(teacher_next(&l) && student_learn(&s, &l) == NULL && student_update(&s));
+    }
+    /* Adam's first step is the rate, but for eps over a gradient of order 1e-2 */
+    ck_assert_double_eq_tol(fabs(log(student_temperature(&s))), 0.25, 1e-5);
+    student_free(&s);
+    teacher_free(&l);
+}
+END_TEST
+
 /* ---- The best scalar ------------------------------------------------------------------------- */
 
 /* The least loss over factors 2^(k/64) and 0, one by one. */
@@ -522,6 +543,7 @@ Suite *training_suite(void) {
                             no_scale_is_a_sharper_start_and_a_larger_step_bit_for_bit,
                             the_same_under_every_optimizer_decay_warm_up_and_temperature,
                             logit_step_is_how_far_the_update_moves_the_logits_under_every_rule,
+                            a_temperature_starts_at_its_step_with_fresh_moments_and_is_not_decayed,
                             the_best_scalar_is_as_good_as_a_scan_finds,
                             kappa_by_formula,
                             kappa_by_measurement,

@@ -13,14 +13,14 @@ double kappa_per_lr(const scaling *rule, const optimizer *o, const training_conf
     return scaling_logit_step(rule, config->d_k, config->tokens) * (q * q + k * k) / 2;
 }
 
-/* How far the optimizer's first step at lr 1 moves the logits; negative without memory. */
+/* How far the optimizer's first step at lr 1 moves the logits; negative without memory. The step is
+ * taken from weights of zeros, which any decay leaves alone: they are then the change. */
 static double first_step(const scaling *rule, const optimizer *o, const recipe *r, double gain,
                          const teacher *t, meter *m) {
     const student_config config = {.rule = rule, .gain = gain};
-    tt_optim optim = recipe_optim(r, o);
+    const tt_optim optim = recipe_optim(r, o);
     student s;
     double moved = -1;
-    optim.weight_decay = 0;
     if (!student_new(&s, t, &config)) return -1;
     tt_tensor change[2];
     bool good = !student_learn(&s, t);
