@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stall/report.h"
+#include "stall/findings.h"
 #include "suites.h"
 #include "support.h"
 #include "training/kappa.h"
@@ -137,7 +137,7 @@ static char *findings_of(const sweep *s) {
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     ck_assert(to != NULL && report_new(&r, s, ""));
-    report_findings(to, &r);
+    findings_say(to, &r);
     (void)fclose(to);
     report_free(&r);
     for (char *at = text; *at; at++)
@@ -191,7 +191,7 @@ START_TEST(a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said
                      "train.");
     FILE *to = open_memstream(&text, &size);
     ck_assert(to != NULL && report_new(&r, &s, ""));
-    report_table(to, &r);
+    findings_table(to, &r);
     (void)fclose(to);
     assert_says(text, "early 3 (30000 would do)"); /* sqrt: kappa 0.01 */
     assert_says(text, "early 3 (3750 would do)");  /* none at d_k 8: kappa 0.08 */
@@ -435,8 +435,8 @@ START_TEST(a_run_that_left_no_row_is_survived_by_every_report) {
     report_summary_csv(to, &r);
     report_runs_csv(to, &r);
     ck_assert(report_bands_csv(to, &r));
-    report_table(to, &r);
-    report_findings(to, &r);
+    findings_table(to, &r);
+    findings_say(to, &r);
     (void)fclose(to);
     assert_says(text, "d_k 512 diverged");
     free(text);

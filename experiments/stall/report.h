@@ -1,6 +1,4 @@
-/* report.h: what a stall run showed: the summary and the bands over seeds as CSV, a table for
- * people, and sentences computed from the numbers.
- */
+/* report.h: what a stall run showed, over seeds: groups of runs, and the CSVs beside the log. */
 #ifndef STALL_REPORT_H
 #define STALL_REPORT_H
 
@@ -31,6 +29,9 @@ typedef struct report {
 bool report_new(report *r, const sweep *s, const char *options);
 void report_free(report *r);
 
+/* A column of the log at step 0, median over seeds. */
+double group_first(const seed_group *g, const char *column);
+
 /* One row a run: how it ended (steps: asked for; steps_taken: fewer if it diverged; travelled: see
  * training/verdict.h). */
 void report_runs_csv(FILE *to, const report *r);
@@ -42,12 +43,5 @@ void report_summary_csv(FILE *to, const report *r);
  * ratio, of each gradient column and of what a figure shows beside them; the steps asked for. False
  * without memory. */
 bool report_bands_csv(FILE *to, const report *r);
-
-void report_table(FILE *to, const report *r);
-
-/* Sentences: stall or no stall, within how many steps and at which rate; which gradient shrank and
- * which grew, in which norm; what state a student that did not train is in; and in what it differs
- * from one of this sweep that did. */
-void report_findings(FILE *to, const report *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* stall.c: `sqrtdk stall`, the experiment of this project: does attention without 1/sqrt(d_k) stall
  * where d_k is large, and which gradient vanishes? Options, files and signals live here; the
- * training is in training/, the words are in report.c.
+ * training is in training/, the words are in findings.c.
  */
 #include "stall/stall.h"
 
@@ -15,7 +15,7 @@
 #include "common/results.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
-#include "stall/report.h"
+#include "stall/findings.h"
 #include "training/log.h"
 #include "training/partial.h"
 #include "training/recipe_option.h"
@@ -254,8 +254,8 @@ static bool write_files(running *r, const report *rep) {
 static void say_results(const running *r, const report *rep) {
     FILE *to = results_people(&r->files);
     if (r->request->quiet) return;
-    report_table(to, rep);
-    report_findings(to, rep);
+    findings_table(to, rep);
+    findings_say(to, rep);
     results_say(&r->files, to);
 }
 
