@@ -21,7 +21,7 @@ static const run *lower_median(const run *runs, int seeds) {
     for (int i = 0; i < seeds; i++) {
         int before = 0;
         for (int j = 0; j < seeds; j++)
-            before += runs[j].ratio < runs[i].ratio || (runs[j].ratio == runs[i].ratio && j < i);
+            before += runs[j].ratio < runs[i].ratio || (j < i && runs[j].ratio == runs[i].ratio);
         if (before == (seeds - 1) / 2) return &runs[i];
     }
     return runs;
