@@ -162,7 +162,10 @@ STALL_OPTIONS ?=
 # Enough rows for figures, at four numbers of keys and under every rule, in some 20 seconds.
 SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 
-DRAW = for run in stall saturation gradcheck; do \
+# Seeds and steps of the controls: see scripts/controls.
+CONTROLS_OPTIONS ?=
+
+DRAW = for run in stall saturation gradcheck controls; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
 
 # What is printed goes to files too; at the end stand the table of the stall, what it means in
@@ -173,8 +176,9 @@ reproduce:
 	@$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS) >"$(RESULTS)/stall.txt"
 	@$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
 	@$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
+	@SQRTDK="$(BUILD)/sqrtdk" scripts/controls $(CONTROLS_OPTIONS) "$(RESULTS)" >"$(RESULTS)/controls.txt"
 	@$(DRAW) >/dev/null
-	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt"
+	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt and controls.txt"
 	@echo
 	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
 	@echo "The picture: $(RESULTS)/figures/stall_loss.png"
@@ -188,7 +192,7 @@ REAL = tests/golden/real/layer
 REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
 
 # What README shows: figures, summary and printed text of the default runs, of stall under all rules
-# (minutes) and of the published table. check-expected compares new default runs with it, byte by byte.
+# (minutes), of the controls and of the published table. check-expected compares new default runs with it, byte by byte.
 EXPECTED = experiments/expected
 expected: all example $(BUILD)/calibrate-formats
 	@mkdir -p $(BUILD)/expected/figures
@@ -202,12 +206,14 @@ expected: all example $(BUILD)/calibrate-formats
 	scripts/plots $(BUILD)/expected/stall
 	scripts/plots $(BUILD)/expected/figures/saturation
 	scripts/plots $(BUILD)/expected/gradcheck $(BUILD)/expected/figures
+	SQRTDK=$(BUILD)/sqrtdk scripts/controls --seeds 0..4 $(BUILD)/expected >$(BUILD)/expected/controls.txt
+	scripts/plots $(BUILD)/expected/controls $(BUILD)/expected/figures
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
 	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/saturation.csv \
 	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
-	for name in stall stall_rules saturation; do \
+	for name in stall stall_rules saturation controls; do \
 	  sed '/^Written/d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \

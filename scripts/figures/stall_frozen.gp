@@ -1,5 +1,5 @@
-# Is a stalled model blind? No, frozen sharp: it learns where to look (the cosine of its score matrix
-# with the teacher's rises) and cannot show it, until ONE scalar on its logits softens the softmax.
+# Does a run that trains badly know where to look? The cosine of its score matrix with the teacher's,
+# and its ratio after ONE scalar on its logits, the best, beside the ratio as trained.
 #   gnuplot -c scripts/figures/stall_frozen.gp results/stall_bands.csv stall_frozen.png   (or .svg)
 # Takes the _bands.csv of any `sqrtdk stall`; shows the greatest d_k, a column of panels a rule (three at most).
 NAME = "stall_frozen"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"
@@ -35,8 +35,8 @@ end_of(s) = sprintf("stats CSV using (row('%s', DK) ? (x_ = num('step'), r_ = nu
 title_ = sprintf("d_k = %d: the loss as trained, and after one best scalar on the logits", DK)
 if (in(SHOWN, "none")) {
     eval end_of("none")
-    if (r_ >= 1 && b_ < 0.8 && c_ > 0.4) {
-        title_ = sprintf("Without the scale, d_k = %d has learned where to look and cannot show it", DK)
+    if (x_ == STEPS - 1 && known(b_)) {
+        title_ = sprintf("Without the scale, d_k = %d: one scalar on the logits takes the ratio from %.2g to %.2g", DK, r_, b_)
     }
 }
 
@@ -45,9 +45,9 @@ LEFT = 0.098; LABELS = 0.155; OVER = 0.2
 WIDE = (0.995 - LEFT) / N - LABELS
 LEAD = 0.008 / WIDE
 set multiplot
-eval heading(title_, sprintf("d_k = %d, %s, %s; ratio = loss / loss of not attending; %s", DK, lr_words, plural(STEPS, "step"), over_seeds(SEEDS)))
-eval y_name(3, "ratio (log scale)", 0.635)
-eval y_name(4, "cosine (no unit)", 0.262)
+eval facts(title_, sprintf("d_k = %d, %s, %s; ratio = loss / loss of not attending; %s", DK, recipe_words, plural(STEPS, "step"), over_seeds(SEEDS)))
+eval y_name(3, "ratio (log scale)", 0.635 - 0.75 * DOWN)
+eval y_name(4, "cosine (no unit)", 0.262 - DOWN / 4)
 eval STEP_AXIS
 do for [p = 1:N] {
     s = word(SHOWN, p)
@@ -59,7 +59,7 @@ do for [p = 1:N] {
     BARE = (p > 1)
 
     # above: the ratio, as trained and rescaled
-    set tmargin at screen 0.82; set bmargin at screen 0.45
+    set tmargin at screen 0.82 - DOWN; set bmargin at screen 0.45 - DOWN / 2
     LINE_HEIGHT = 0.083
     set title pretty(s) noenhanced offset 0, -0.4 textcolor rgb colour(s)
     set xlabel ""; set format x ""
@@ -74,10 +74,10 @@ do for [p = 1:N] {
         CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_rescaled_q1"))):(onlog(num("ratio_rescaled_q3"))) with filledcurves fc rgb "#000000", \
         CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_median"))) with linespoints ls k_of(s) pointinterval 20, \
         CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_rescaled_median"))) with linespoints lw 2 dt (2, 2) lc rgb "#000000" pt 6 ps 0.7 pointinterval 20
-    unset label 1; unset label 2; unset label 3; unset label 4
+    unset label 1; unset label 2; unset label 3; unset label 4; unset label 9
 
     # below: what it has learned
-    set tmargin at screen 0.40; set bmargin at screen 0.125
+    set tmargin at screen 0.40 - DOWN / 2; set bmargin at screen 0.125
     LINE_HEIGHT = 0.112
     unset title
     unset logscale

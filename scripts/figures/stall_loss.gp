@@ -29,8 +29,9 @@ eval FIT
 YLO = min(YLO, 0.5)
 
 end_of(word_) = sprintf("x_ = -1; y_ = 0; stats CSV using (row('%s', DK) ? (x_ = num('step'), y_ = num('ratio_median'), 1) : 1) nooutput", word_)
-state(x, r) = x < STEPS - 1 ? "diverges" : r >= 1 ? "stalls" : r > 0.1 ? "is slow" : "trains"
-title_ = "How the loss falls, rule by rule"
+# (What a ratio says, and no verdict: those are of runs, and know of runs too short to tell.)
+state(x, r) = x < STEPS - 1 ? "diverges" : r >= 1 ? "ends above not attending" : r > 0.1 ? sprintf("ends at ratio %.2g", r) : "trains"
+title_ = sprintf("The loss within %s, rule by rule", plural(STEPS, "step"))
 if (PAIR) {
     DK = DMAX
     array SAID[2]
@@ -43,18 +44,19 @@ if (PAIR) {
         }
         SAID[i] = state(x_, r_)
     }
-    title_ = SAID[1] eq SAID[2] ? sprintf("Attention of width d_k = %d %s, with 1/sqrt(d_k) and without the scale", DMAX, SAID[1]) : \
-        sprintf("With 1/sqrt(d_k), attention of width d_k = %d %s; without the scale it %s", DMAX, SAID[2], SAID[1])
+    title_ = sprintf("d_k = %d within %s: ", DMAX, plural(STEPS, "step")) . (SAID[1] eq SAID[2] ? \
+        sprintf("attention %s, with 1/sqrt(d_k) and without", SAID[1]) : \
+        sprintf("with 1/sqrt(d_k) attention %s, without the scale it %s", SAID[2], SAID[1]))
 }
 
 set output OUT
 LEFT = 0.098; LABELS = 0.135; LINE_HEIGHT = 0.052
 WIDE = (0.995 - LEFT) / N - LABELS
 LEAD = 0.008 / WIDE
-set tmargin at screen 0.80; set bmargin at screen 0.125
+set tmargin at screen 0.80 - DOWN; set bmargin at screen 0.125
 set multiplot
-eval heading(title_, sprintf("%s, %s; %s", lr_words, plural(STEPS, "step"), over_seeds(SEEDS)))
-eval y_name(3, "loss / loss of not attending (ratio, log scale)", 0.46)
+eval facts(title_, sprintf("%s, %s; %s", recipe_words, plural(STEPS, "step"), over_seeds(SEEDS)))
+eval y_name(3, "loss / loss of not attending (ratio, log scale)", 0.46 - DOWN / 2)
 do for [p = 1:N] {
     DK = word(SHOWN, p) + 0
     eval RAW
@@ -78,7 +80,7 @@ do for [p = 1:N] {
             with filledcurves fc rgb colour(s), \
         for [s in RUN] CSV using (row(s, DK) && keep(num("step")) ? num("step") : NaN):(onlog(num("ratio_median"))) \
             with linespoints ls k_of(s) pointinterval 25
-    unset label 1; unset label 2; unset label 3
+    unset label 1; unset label 2; unset label 3; unset label 9
 }
 unset multiplot
 unset output
