@@ -35,9 +35,9 @@ do for [n = 1:N] {
     FROM[k] = min(FROM[k], START[n]); UPTO[k] = max(UPTO[k], START[n])
     if (VERDICT[n] eq "early") { EARLY[k] = EARLY[k] + 1 } else { TOLD[k] = TOLD[k] + 1; TRAINED[k] = TRAINED[k] + (VERDICT[n] eq "trained") }
 }
-trains(k) = sprintf("%d of %d", TRAINED[k], TOLD[k]) . (EARLY[k] ? sprintf(" (%d more early)", EARLY[k]) : "")
-title_ = parted ? sprintf("At d_k = %d, %s with a soft start train; with a sharp one %s", DMAX, trains(1), trains(2)) : \
-    sprintf("At d_k = %d, %s of the controls train", DMAX, trains(1))
+trains(k, what) = sprintf("%d of %d%s", TRAINED[k], TOLD[k], what) . (EARLY[k] ? sprintf(" (%d more early)", EARLY[k]) : "")
+title_ = parted ? sprintf("At d_k = %d, %s with a soft start train; with a sharp one %s", DMAX, trains(1, " controls"), trains(2, "")) : \
+    sprintf("At d_k = %d, %s train", DMAX, trains(1, " controls"))
 
 # The seeds of most, and who has others.
 array LIKE[40]
