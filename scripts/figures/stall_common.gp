@@ -59,7 +59,7 @@ do for [w in OPTIONS . " --"] {
     }
 }
 if (OPTION_LINES < 3) { OPTION_TEXT = OPTION_TEXT . shown; OPTION_LINES = OPTION_LINES + (strlen(shown) > 0) } else { OPTION_LINES = 3 }
-DOWN = 0.038 * OPTION_LINES
+DOWN = 0.038 * OPTION_LINES * LEADING
 facts(a, b) = heading(a, b) . (OPTION_LINES ? sprintf("set label 9 \"%s\" at screen 0.015, screen 0.862 left noenhanced textcolor rgb GREY font ',%.1f'", OPTION_TEXT, H2) : "")
 over_seeds(n) = n > 1 ? sprintf("median, band = quartiles over %d seeds", n) : "one seed, so no band"
 PAIR = (NS == 2 && in(SEEN, "none") && in(SEEN, "sqrt"))   # the lesson's own comparison: the title can say who wins

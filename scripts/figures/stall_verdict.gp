@@ -40,7 +40,7 @@ do for [i = 1:NS] {
         }
     }
     at_ = NDK == 1 ? "at d_k = " . DKS : "at every d_k"
-    WHERE[i] = ran_ == 0 ? "did not run" : trained_ == ran_ ? "trains " . at_ : early_ == ran_ ? "is early" : \
+    WHERE[i] = ran_ == 0 ? "did not run" : trained_ == ran_ ? "trains " . at_ : early_ == ran_ ? "is too early to tell" : \
         early_ ? sprintf("trains at %d of %d widths (%d early)", trained_, ran_, early_) : \
         trained_ == 0 ? (NDK == 1 ? "does not train " . at_ : "trains at no d_k") : \
         upto_ > 0 && int(word(DKS, trained_)) == upto_ ? sprintf("trains only up to d_k = %d", upto_) : sprintf("trains at %d of %d widths", trained_, ran_)
@@ -48,8 +48,8 @@ do for [i = 1:NS] {
 unset print
 title_ = sprintf("Which runs train within %s, rule by rule", plural(STEPS, "step"))
 if (PAIR) {
-    title_ = sprintf("Within %s attention %s with 1/sqrt(d_k), %s", plural(STEPS, "step"), WHERE[2], WHERE[1] eq WHERE[2] ? "and so without the scale" : \
-        (WHERE[1][1:7] eq "trains " && WHERE[2][1:7] eq "trains " ? WHERE[1][8:*] : WHERE[1]) . " without the scale")
+    title_ = sprintf("Within %s attention %s with 1/sqrt(d_k)%s", plural(STEPS, "step"), WHERE[2], WHERE[1] eq WHERE[2] ? " and without" : \
+        ", " . (WHERE[1][1:7] eq "trains " && WHERE[2][1:7] eq "trains " ? WHERE[1][8:*] : WHERE[1]) . " without the scale")
 }
 
 set output OUT
