@@ -1,6 +1,7 @@
 # Is it the sharp start or the large step that stalls? The loss, as a share of the loss of a model that
-# does not attend, against the step: a line a control, by how sharp it starts. Medians over seeds; bands
-# of so many lines could not be told apart.
+# does not attend, against the step: a line a control, by how sharp it starts, and at its end the
+# verdict's ratio, of the last 20 steps. Medians over seeds; bands of so many lines could not be told
+# apart.
 #   gnuplot -c scripts/figures/controls.gp results/controls.csv controls.png   (or .svg)
 # Takes the CSV of scripts/controls.
 NAME = "controls"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of scripts/controls"
