@@ -66,7 +66,8 @@ $(BUILD)/bits: $(BUILD)/tests/bits/bits.o $(filter-out %/main.o,$(PROGRAM_OBJECT
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # How often a verdict on a gradient is wrong where the truth is known, on a million derivatives and on
-# a hundred million elements of gradients from files; some minutes.
+# a hundred million elements of gradients from files; some minutes. build/calibrate-verdicts, by hand,
+# trains for most of an hour.
 CALIBRATIONS = $(BUILD)/calibrate-differences $(BUILD)/calibrate-formats
 
 $(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
@@ -83,7 +84,7 @@ $(BUILD)/locale/comma: tests/comma.locale tests/comma.charmap
 	@mkdir -p $(@D)
 	@localedef -c -f tests/comma.charmap -i tests/comma.locale $@ 2>/dev/null || :
 
-test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/locale/comma
+test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/calibrate-verdicts $(BUILD)/locale/comma
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
@@ -198,6 +199,9 @@ expected: all example $(BUILD)/calibrate-formats
 	@mkdir -p $(BUILD)/expected/figures
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv >$(BUILD)/expected/stall.txt
 	$(BUILD)/sqrtdk stall --scale all --output $(BUILD)/expected/stall_rules.csv >$(BUILD)/expected/stall_rules.txt
+	$(BUILD)/sqrtdk stall --scale all --lr-unit logit --d-k 8,64,512 --output $(BUILD)/expected/stall_rules_step.csv \
+	  >$(BUILD)/expected/stall_rules_step.txt
+	$(BUILD)/sqrtdk stall --d-k 128 --scale none --steps 1000 --quiet --output $(BUILD)/expected/stall_128.csv
 	$(BUILD)/sqrtdk saturation --output $(BUILD)/expected/saturation.csv >$(BUILD)/expected/saturation.txt
 	scripts/compare_published >$(EXPECTED)/published.txt
 	$(BUILD)/sqrtdk gradcheck --quiet --output $(BUILD)/expected/gradcheck.csv >$(EXPECTED)/gradcheck.txt
@@ -211,10 +215,11 @@ expected: all example $(BUILD)/calibrate-formats
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
-	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/saturation.csv \
+	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/stall_rules_step_summary.csv \
+	  $(BUILD)/expected/stall_128_runs.csv $(BUILD)/expected/saturation.csv \
 	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
-	for name in stall stall_rules saturation controls; do \
-	  sed '/^Written/d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
+	for name in stall stall_rules stall_rules_step saturation controls; do \
+	  sed '/^Written/,$$d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
 	    --dq $$g/dq.npy --dk $$g/dk.npy --dv $$g/dv.npy --force --output $(BUILD)/expected/foreign.csv; \
@@ -222,7 +227,7 @@ expected: all example $(BUILD)/calibrate-formats
 	$(BUILD)/calibrate-formats >$(EXPECTED)/calibrate_formats.txt
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
 	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
-	sed '/^Written/d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
+	sed '/^Written/,$$d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
 	gnuplot -c scripts/figures/inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
 	  $(EXPECTED)/inspect_weights.svg
 	gnuplot -c scripts/figures/inspect_heads.gp $(EXPECTED)/inspect_five.csv \
