@@ -329,6 +329,20 @@ START_TEST(start_and_step_at_once_are_no_cause) {
 }
 END_TEST
 
+START_TEST(what_was_slow_or_diverged_is_compared_too) {
+    sweep s = made_up_sweep(1);
+    stall_wide(&s, 0);
+    for (int e = 0; e < 3; e++) sweep_run_at(&s, 1, 0, 0, e)->ratio = 0.5;
+    assert_finds(&s, "No stall within 500 steps at lr 1: scale none: d_k 8 trained; d_k 512 slow.");
+    assert_finds(&s, "scale none (sgd, lr 1) was slow at a ratio of 0.5, scale sqrt (sgd, lr 1) "
+                     "trained to 0.01; they differ in");
+    for (int e = 0; e < 3; e++) sweep_run_at(&s, 1, 0, 0, e)->ratio = INFINITY;
+    assert_finds(&s, "d_k 8 trained; d_k 512 diverged.");
+    assert_finds(&s, "scale none (sgd, lr 1) diverged, scale sqrt (sgd, lr 1) trained to 0.01; ");
+    sweep_free(&s);
+}
+END_TEST
+
 START_TEST(at_the_same_step_the_start_made_the_difference) {
     sweep s = made_up_sweep(1);
     stall_wide(&s, 0);

@@ -275,8 +275,9 @@ static void print_comparison(FILE *to, const report *r, const seed_group *bad,
                        a->kappa, b->kappa);
     (void)fprintf(to, "At d_k %" PRId64 ", ", a->d_k);
     print_run(to, a);
-    (void)fprintf(to, " %s at a ratio of %.3g, ",
-                  bad->verdict == SLOW ? "was slow" : verdict_name((int)bad->verdict), a->ratio);
+    (void)fprintf(to, " %s", bad->verdict == SLOW ? "was slow" : verdict_name((int)bad->verdict));
+    if (bad->verdict != DIVERGED) (void)fprintf(to, " at a ratio of %.3g", a->ratio);
+    (void)fputs(", ", to);
     print_run(to, b);
     (void)fprintf(to, " trained to %.3g; they differ in", b->ratio);
     for (int i = 0; i < count; i++)
