@@ -365,6 +365,20 @@ START_TEST(at_the_same_start_the_step_made_the_difference) {
 }
 END_TEST
 
+START_TEST(under_adam_two_rates_of_one_rule_differ_in_the_step_alone) {
+    sweep s = made_up_sweep(2);
+    stall_wide(&s, 0);
+    for (tt_size i = 0; i < s.count; i++) s.runs[i].optimizer = optimizer_find("adam");
+    for (int i = 0; i < 2; i++)
+        for (int e = 0; e < 3; e++) set_first(sweep_run_at(&s, 1, 0, i, e), "logit_std", 22);
+    assert_finds(&s,
+                 "scale none (adam, lr 0.01) trained to 0.01; they differ in the step (kappa 512 "
+                 "against 5.12) alone, which made the difference.");
+    assert_finds(&s, "scale sqrt (adam, lr 1) trained to 0.01; they differ in the rule, the start");
+    sweep_free(&s);
+}
+END_TEST
+
 START_TEST(another_rule_optimizer_or_a_clip_is_a_difference_of_its_own) {
     sweep s = made_up_sweep(1);
     stall_wide(&s, 0);
@@ -516,8 +530,10 @@ Suite *stall_suite(void) {
         a_state_takes_both_another_entropy_and_a_scalar_that_mends,
         the_state_is_said_with_its_numbers_and_is_no_cause,
         start_and_step_at_once_are_no_cause,
+        what_was_slow_or_diverged_is_compared_too,
         at_the_same_step_the_start_made_the_difference,
         at_the_same_start_the_step_made_the_difference,
+        under_adam_two_rates_of_one_rule_differ_in_the_step_alone,
         another_rule_optimizer_or_a_clip_is_a_difference_of_its_own,
         no_cause_is_said_where_nothing_trained_or_what_failed_was_early,
         a_group_has_the_verdict_of_its_run_of_lower_median_ratio_and_counts_each,

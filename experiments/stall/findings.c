@@ -246,10 +246,12 @@ static bool alike(double a, double b) {
     return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
 }
 
-/* Whether start and step are all in which runs of these two can differ: steps in proportion to the
- * gradient, rules that are one factor, and nothing that acts on the weights' own size. */
+/* Whether start and step are all in which runs of these two can differ: one rule; or rules that are
+ * one factor, steps in proportion to the gradient, and nothing that acts on the weights' own size.
+ */
 static bool differ_in_numbers_only(const sweep_config *c, const run *a, const run *b) {
-    return a->optimizer == b->optimizer && !a->optimizer->normalised && isinf(c->recipe.clip) &&
+    if (a->optimizer != b->optimizer || a->scale == b->scale) return a->optimizer == b->optimizer;
+    return !a->optimizer->normalised && isinf(c->recipe.clip) &&
            recipe_optim(&c->recipe, a->optimizer).weight_decay == 0 &&
            scaling_is_constant(a->scale) && scaling_is_constant(b->scale);
 }
