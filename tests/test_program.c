@@ -91,11 +91,11 @@ END_TEST
 
 /* ---- Interrupted and resumed ----------------------------------------------------------------- */
 
-/* Long enough to be interrupted: 24 runs of 4000 small steps. */
+/* Long enough to be interrupted: 24 runs of 2000 small steps. */
 #define LONG_RUN                                                                                   \
     "stall --d-k 3,8 --scale none,cosine --optimizer sgd,adam:0.01 --schedule 100:0.5,200:2 "      \
     "--seed "                                                                                      \
-    "0..2 --steps 4000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every 400 "
+    "0..2 --steps 2000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every 400 "
 
 static void sleep_ms(long ms) {
     struct timespec t = {0, ms * 1000000};
