@@ -17,6 +17,7 @@ typedef struct saved {
     tt_norms norms;
     tt_tensor logits, weights, dlogits; /* [B,Tq,Tk] */
     unsigned char *allowed;             /* [B,Tq,Tk]; NULL: all */
+    unsigned char *seen;                /* [B,Tk], by any query; NULL: all */
     tt_tensor row_factor, col_factor;   /* [B,1,Tq] f_i a_i and [B,1,Tk] b_j */
     tt_tensor row_norm;                 /* [B,1,Tq] what f_i a_i divides by, as 1/|q_i| or 1/N_i */
     tt_tensor q, k, v;                  /* the inputs, for the tangent */
@@ -47,13 +48,11 @@ static const unsigned char *allowed_row(const entry *e, tt_size i) {
 }
 
 /* A copy of the rows of K or V in which keys that no query sees are 0: 0 * NaN would be NaN. */
-static const double *without_unseen(const entry *e, const double *rows, tt_size width,
-                                    double *clean) {
-    if (!e->allowed) return rows;
-    for (tt_size j = 0; j < e->tk; j++) {
-        bool seen = false;
-        for (tt_size i = 0; i < e->tq && !seen; i++) seen = allows(e, i, j);
-        if (seen)
+static const double *without_unseen(const unsigned char *seen, tt_size keys, const double *rows,
+                                    tt_size width, double *clean) {
+    if (!seen) return rows;
+    for (tt_size j = 0; j < keys; j++) {
+        if (seen[j])
             memcpy(clean + j * width, rows + j * width, (size_t)width * sizeof *clean);
         else
             memset(clean + j * width, 0, (size_t)width * sizeof *clean);
@@ -65,8 +64,9 @@ static entry entry_of(const tt_call *c, const saved *s, tt_size b) {
     entry e = {.tq = c->in[Q].rows, .tk = c->in[K].rows, .dk = c->in[Q].cols, .dv = c->in[V].cols};
     if (s->allowed) e.allowed = s->allowed + b * e.tq * e.tk;
     e.q = tt_tensor_matrix(c->in[Q], b).data;
-    e.k = without_unseen(&e, tt_tensor_matrix(c->in[K], b).data, e.dk, s->clean_k.data);
-    e.v = without_unseen(&e, tt_tensor_matrix(c->in[V], b).data, e.dv, s->clean_v.data);
+    const unsigned char *seen = s->seen ? s->seen + b * e.tk : NULL;
+    e.k = without_unseen(seen, e.tk, tt_tensor_matrix(c->in[K], b).data, e.dk, s->clean_k.data);
+    e.v = without_unseen(seen, e.tk, tt_tensor_matrix(c->in[V], b).data, e.dv, s->clean_v.data);
     e.z = tt_tensor_matrix(s->logits, b).data;
     e.p = tt_tensor_matrix(s->weights, b).data;
     e.dz = tt_tensor_matrix(s->dlogits, b).data;
@@ -267,11 +267,11 @@ static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_ten
                                  tt_tensor k) {
     for (tt_size b = 0; b < q.batch; b++) {
         for (tt_size i = 0; i < q.rows; i++) {
-            tt_size visible = s->allowed ? 0 : k.rows;
-            for (tt_size j = 0; s->allowed && j < k.rows; j++) {
-                bool may = tt_mask_allows(&o->mask, b, i, j, q.rows, k.rows);
-                s->allowed[(b * q.rows + i) * k.rows + j] = may;
-                visible += may;
+            tt_size visible = k.rows;
+            if (s->allowed) {
+                unsigned char *allowed = s->allowed + (b * q.rows + i) * k.rows;
+                visible = tt_mask_row(&o->mask, b, i, q.rows, k.rows, allowed);
+                for (tt_size j = 0; j < k.rows; j++) s->seen[b * k.rows + j] |= allowed[j];
             }
             const tt_scale_row row = {q.cols, visible, k.rows};
             s->row_factor.data[b * q.rows + i] = o->rule ? tt_scale_factor(o->rule, row) : o->scale;
@@ -301,7 +301,9 @@ static saved *save(tt_tape *tape, const tt_attention_options *o, tt_tensor q, tt
     s->key_norm = tt_tape_tensor(tape, 1, 1, k.rows).data;
     s->query_share = tt_tape_tensor(tape, 1, 1, q.rows).data;
     s->allowed = masked ? tt_tape_alloc(tape, (size_t)tt_tensor_count(s->logits)) : NULL;
+    s->seen = masked ? tt_tape_alloc(tape, (size_t)(k.batch * k.rows)) : NULL;
     if (tt_tape_error(tape)) return NULL;
+    if (s->seen) memset(s->seen, 0, (size_t)(k.batch * k.rows));
     set_mask_and_factors(s, o, q, k);
     return s;
 }

@@ -1,9 +1,9 @@
 /* gemm.c: how a product is cut into panels and tiles.
  *
  *        16 columns           B is read in panels of 256 x 16. A panel that lies ready in
- *      +-----------+          memory (B not transposed, 16 full columns) is used in place;
- *  256 |  B panel  |          otherwise it is copied, transposed and filled up with zeros, into
- *      +-----------+          a buffer on the stack, once for all rows of C.
+ *      +-----------+          memory (B not transposed, 16 full columns) is used in place for few
+ *  256 |  B panel  |          rows of A; otherwise it is copied, transposed and filled up with
+ *      +-----------+          zeros, into a buffer on the stack, once for all rows of C.
  *   rows of A  x  panel -> accumulators in registers (gemm_lanes.h) -> C
  *
  * Between two panels of the same columns the accumulators rest in C: storing a double and loading
@@ -17,16 +17,25 @@
 
 enum { NR = TT_PANEL_COLS, KC = TT_PANEL_ROWS };
 
+/* From so many rows of A on a panel is copied even where it lies ready: its rows are n apart, and
+ * where n is a power of two they share a few lines of the cache and push each other out. */
+enum { COPIED = 32 };
+
 /* panel[p][j] = B(p0 + p, j0 + j), zero from column `cols` up. */
 static void copy_panel(tt_gemm_form form, tt_size n, tt_size k, const double *b, tt_size p0,
                        tt_size kc, tt_size j0, int cols, double *panel) {
-    for (tt_size p = 0; p < kc; p++)
-        for (int j = 0; j < NR; j++) {
-            double x = 0;
-            if (j < cols)
-                x = form == TT_GEMM_NT ? b[(j0 + j) * k + p0 + p] : b[(p0 + p) * n + j0 + j];
-            panel[p * NR + j] = x;
-        }
+    const double *from = b + p0 * n + j0;
+    if (cols < NR) memset(panel, 0, (size_t)(kc * NR) * sizeof *panel);
+    if (form == TT_GEMM_NT) {
+        tt_kernels_here()->transpose(cols, kc, b + j0 * k + p0, k, panel, NR);
+        return;
+    }
+    for (tt_size p = 0; p < kc; p++) {
+        if (cols == NR) /* a size that the compiler knows */
+            memcpy(panel + p * NR, from + p * n, NR * sizeof *panel);
+        else
+            memcpy(panel + p * NR, from + p * n, (size_t)cols * sizeof *panel);
+    }
 }
 
 void tt_gemm(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a, const double *b,
@@ -42,7 +51,7 @@ void tt_gemm(tt_gemm_form form, tt_size m, tt_size n, tt_size k, const double *a
             if (form == TT_GEMM_TN) at = (tt_strided){a + p0 * m, 1, m};
             const double *panel = buffer;
             tt_size panel_row = NR;
-            if (form != TT_GEMM_NT && cols == NR) {
+            if (form != TT_GEMM_NT && cols == NR && m < COPIED) {
                 panel = b + p0 * n + j0;
                 panel_row = n;
             } else {

@@ -58,6 +58,40 @@ LANES_INLINE void row_block(int rows, tt_size kc, tt_strided a, const double *pa
     }
 }
 
+/* to[c * to_row + r] = from[r * from_row + c]: a square of vectors at a time, in registers: where
+ * vectors i and i + half are interleaved as often as the width can be halved, rows become columns.
+ */
+static void transpose(tt_size rows, tt_size cols, const double *from, tt_size from_row, double *to,
+                      tt_size to_row) {
+    enum { HALF = TT_WIDTH / 2 };
+    tt_size r = 0;
+    for (; r + TT_WIDTH <= rows; r += TT_WIDTH) {
+        tt_size c = 0;
+        for (; c + TT_WIDTH <= cols; c += TT_WIDTH) {
+            lanes x[TT_WIDTH], y[TT_WIDTH];
+            LANES_UNROLL
+            for (int i = 0; i < TT_WIDTH; i++) x[i] = lanes_load(from + (r + i) * from_row + c);
+            LANES_UNROLL
+            for (int round = 1; round < TT_WIDTH; round *= 2) {
+                LANES_UNROLL
+                for (int i = 0; i < HALF; i++) {
+                    y[2 * i] = LANES_LOWER(x[i], x[i + HALF]);
+                    y[2 * i + 1] = LANES_UPPER(x[i], x[i + HALF]);
+                }
+                LANES_UNROLL
+                for (int i = 0; i < TT_WIDTH; i++) x[i] = y[i];
+            }
+            LANES_UNROLL
+            for (int i = 0; i < TT_WIDTH; i++) lanes_store(to + (c + i) * to_row + r, x[i]);
+        }
+        for (; c < cols; c++)
+            for (int i = 0; i < TT_WIDTH; i++)
+                to[c * to_row + r + i] = from[(r + i) * from_row + c];
+    }
+    for (; r < rows; r++)
+        for (tt_size c = 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
+}
+
 /* The same by the C library's fma, for numbers that fma_lanes is not exact for. */
 static void by_library(tt_size m, tt_size kc, tt_strided a, const double *panel, tt_size panel_row,
                        double *c, tt_size c_row, int cols, bool load) {

@@ -6,6 +6,7 @@
 #define TT_KERNELS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tt/tensor.h"
 
@@ -24,11 +25,18 @@ typedef struct tt_kernels {
      * panel has kc <= TT_PANEL_ROWS rows of TT_PANEL_COLS readable entries, panel_row apart. */
     void (*multiply)(tt_size m, tt_size kc, tt_strided a, const double *panel, tt_size panel_row,
                      double *c, tt_size c_row, int cols, bool load);
+    /* to[c * to_row + r] = from[r * from_row + c] for r < rows, c < cols. */
+    void (*transpose)(tt_size rows, tt_size cols, const double *from, tt_size from_row, double *to,
+                      tt_size to_row);
     /* One row of softmax and its backward, nothing masked (softmax.h). w may be z, dz may be dw. */
     void (*softmax)(const double *z, tt_size n, double *w);
     void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
     /* y_j = tt_log(x_j). */
     void (*log)(const double *x, tt_size n, double *y);
+    /* The state of MT19937 becomes that of its next 624 words. */
+    void (*twist)(uint32_t *state);
+    /* Uniforms in [0, 1) of 53 bits, of two words of that state each; n is a multiple of eight. */
+    void (*uniforms)(const uint32_t *state, tt_size n, double *x);
     /* Blocks of sixteen uniforms in [0, 1) to sixteen standard normals each (rng.c). */
     void (*normals)(double *x, tt_size blocks);
 } tt_kernels;

@@ -8,6 +8,6 @@
 #include "softmax_lanes.h"
 
 #define KERNELS                                                                                    \
-    { multiply, softmax, softmax_backward, log_of, normals }
+    { multiply, transpose, softmax, softmax_backward, log_of, twist, uniforms, normals }
 
 #endif

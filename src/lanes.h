@@ -92,6 +92,25 @@ LANES_INLINE lanes lanes_all(double x) {
     return x - (lanes){0};
 }
 
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+/* The lower halves of two vectors taken by turns, a0 b0 a1 b1 ..., and the upper ones. */
+#ifdef __clang__
+#define LANES_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define LANES_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (lane_bits){__VA_ARGS__})
+#endif
+#if TT_WIDTH == 2
+#define LANES_LOWER(a, b) LANES_SHUFFLE(a, b, 0, 2)
+#define LANES_UPPER(a, b) LANES_SHUFFLE(a, b, 1, 3)
+#elif TT_WIDTH == 4
+#define LANES_LOWER(a, b) LANES_SHUFFLE(a, b, 0, 4, 1, 5)
+#define LANES_UPPER(a, b) LANES_SHUFFLE(a, b, 2, 6, 3, 7)
+#else
+#define LANES_LOWER(a, b) LANES_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define LANES_UPPER(a, b) LANES_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#endif
+
 /* ---- Choosing -------------------------------------------------------------------------------- */
 
 /* Bits of a comparison (all ones or zeros a lane) choose. */

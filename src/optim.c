@@ -20,8 +20,9 @@ static double power(double x, tt_size n) {
 
 static void momentum_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt_optim_state *s,
                           double lr) {
+    const tt_size count = tt_tensor_count(value);
     double *w = value.data, *b = s->moment[0].data;
-    for (tt_size i = 0; i < tt_tensor_count(value); i++) {
+    for (tt_size i = 0; i < count; i++) {
         const double g = grad.data[i] + o->weight_decay * w[i];
         b[i] = s->steps == 1 ? g : o->momentum * b[i] + g;
         w[i] -= lr * b[i];
@@ -30,12 +31,13 @@ static void momentum_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt
 
 static void adam_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt_optim_state *s,
                       double lr) {
+    const tt_size count = tt_tensor_count(value);
     double *w = value.data, *m = s->moment[0].data, *v = s->moment[1].data;
     const double l2 = o->kind == TT_ADAM ? o->weight_decay : 0;
     const double keep = o->kind == TT_ADAMW ? 1 - lr * o->weight_decay : 1;
     const double rate = lr / (1 - power(o->beta1, s->steps));
     const double root = sqrt(1 - power(o->beta2, s->steps));
-    for (tt_size i = 0; i < tt_tensor_count(value); i++) {
+    for (tt_size i = 0; i < count; i++) {
         const double g = grad.data[i] + l2 * w[i];
         m[i] = o->beta1 * m[i] + (1 - o->beta1) * g;
         v[i] = o->beta2 * v[i] + (1 - o->beta2) * g * g;
@@ -43,13 +45,18 @@ static void adam_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt_opt
     }
 }
 
+static void sgd_step(const tt_optim *o, tt_tensor value, tt_tensor grad, double lr) {
+    const tt_size count = tt_tensor_count(value);
+    double *w = value.data;
+    for (tt_size i = 0; i < count; i++) w[i] -= lr * (grad.data[i] + o->weight_decay * w[i]);
+}
+
 void tt_optim_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt_optim_state *state,
                    double lr) {
     state->steps++;
+    if (o->kind == TT_SGD) sgd_step(o, value, grad, lr);
     if (o->kind == TT_MOMENTUM) momentum_step(o, value, grad, state, lr);
     if (o->kind == TT_ADAM || o->kind == TT_ADAMW) adam_step(o, value, grad, state, lr);
-    for (tt_size i = 0; o->kind == TT_SGD && i < tt_tensor_count(value); i++)
-        value.data[i] -= lr * (grad.data[i] + o->weight_decay * value.data[i]);
 }
 
 double tt_clip_global_norm(const tt_tensor *grad, int count, double most) {

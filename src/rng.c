@@ -6,7 +6,7 @@
 #include "kernels.h"
 #include "tt/elementary.h"
 
-enum { N = 624, M = 397, BLOCK = 16 };
+enum { N = 624, BLOCK = 16 };
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 
@@ -21,16 +21,9 @@ void tt_rng_seed(tt_rng *rng, uint64_t seed) {
     rng->next_normal = 0;
 }
 
-static void next_block(uint32_t *s) {
-    for (int i = 0; i < N; i++) {
-        uint32_t y = (s[i] & 0x80000000u) | (s[(i + 1) % N] & 0x7fffffffu);
-        s[i] = s[(i + M) % N] ^ (y >> 1) ^ ((y & 1u) ? 0x9908b0dfu : 0u);
-    }
-}
-
 static uint32_t draw_32(tt_rng *rng) {
     if (rng->used == N) {
-        next_block(rng->state);
+        tt_kernels_here()->twist(rng->state);
         rng->used = 0;
     }
     uint32_t y = rng->state[rng->used++];
@@ -50,7 +43,19 @@ static double draw_uniform(tt_rng *rng) {
 }
 
 void tt_rng_uniform(tt_rng *rng, double *out, tt_size n) {
-    for (tt_size i = 0; i < n; i++) out[i] = draw_uniform(rng);
+    while (n > 0) {
+        tt_size ready = (N - rng->used) / 2; /* pairs of words */
+        ready = (ready < n ? ready : n) / 8 * 8;
+        if (ready > 0) {
+            tt_kernels_here()->uniforms(rng->state + rng->used, ready, out);
+            rng->used += 2 * (int)ready;
+        } else {
+            *out = draw_uniform(rng);
+            ready = 1;
+        }
+        out += ready;
+        n -= ready;
+    }
 }
 
 void tt_rng_uniform_f32(tt_rng *rng, float *out, tt_size n) {

@@ -1,4 +1,6 @@
-/* rng_lanes.h: logarithms of many numbers, and Box and Muller's normals, in vectors. */
+/* rng_lanes.h: MT19937's words, uniforms made of them, Box and Muller's normals, and logarithms of
+ * many numbers, in vectors.
+ */
 #ifndef TT_RNG_LANES_H
 #define TT_RNG_LANES_H
 
@@ -7,6 +9,59 @@
 
 #include "elementary_lanes.h"
 #include "tt/elementary.h"
+
+/* ---- Mersenne Twister (Matsumoto and Nishimura 1998) ------------------------------------------
+ */
+
+enum { MT_WORDS = 624, MT_AHEAD = 397, WORDS = 2 * TT_WIDTH };
+
+typedef uint32_t words __attribute__((vector_size(8 * TT_WIDTH), aligned(4), may_alias));
+
+/* s[i] for i in [from, until), with s[i + ahead] as what stands there now. */
+LANES_INLINE void twist_range(uint32_t *s, int from, int until, int ahead) {
+    int i = from;
+    for (; i + WORDS <= until; i += WORDS) {
+        const words here = *(const words *)(s + i), next = *(const words *)(s + i + 1);
+        const words y = (here & 0x80000000u) | (next & 0x7fffffffu);
+        *(words *)(s + i) =
+            *(const words *)(s + i + ahead) ^ (y >> 1) ^ (-(next & 1u) & 0x9908b0dfu);
+    }
+    for (; i < until; i++) {
+        const uint32_t y = (s[i] & 0x80000000u) | (s[i + 1] & 0x7fffffffu);
+        s[i] = s[i + ahead] ^ (y >> 1) ^ (-(s[i + 1] & 1u) & 0x9908b0dfu);
+    }
+}
+
+/* The next 624 words of the state. A vector is shorter than 227, the least distance to a word that
+ * is new already. */
+static void twist(uint32_t *s) {
+    twist_range(s, 0, MT_WORDS - MT_AHEAD, MT_AHEAD);
+    twist_range(s, MT_WORDS - MT_AHEAD, MT_WORDS - 1, MT_AHEAD - MT_WORDS);
+    const uint32_t y = (s[MT_WORDS - 1] & 0x80000000u) | (s[0] & 0x7fffffffu);
+    s[MT_WORDS - 1] = s[MT_AHEAD - 1] ^ (y >> 1) ^ (-(s[0] & 1u) & 0x9908b0dfu);
+}
+
+/* Two words, tempered side by side, as the lower 53 bits of a number times 2^-53: as whole numbers
+ * of 21 and 32 bits, laid below 2^52, so that nothing rounds. */
+static void uniforms(const uint32_t *state, tt_size n, double *x) {
+    const lane_bits two_to_52 = bits_of(lanes_all(0x1p52));
+    for (tt_size j = 0; j + TT_WIDTH <= n; j += TT_WIDTH) {
+        lane_bits y;
+        memcpy(&y, state + 2 * j, sizeof y);
+        y ^= (y >> 11) & 0x001fffff001fffff;
+        y ^= (y << 7) & 0x9d2c56809d2c5680;
+        y ^= (y << 15) & 0xefc60000efc60000;
+        y ^= (y >> 18) & 0x00003fff00003fff;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        y = y << 32 | y >> 32; /* the first word is the upper one */
+#endif
+        const lanes upper = lanes_of(two_to_52 | (y >> 32 & 0x1fffff)) - 0x1p52;
+        const lanes lower = lanes_of(two_to_52 | (y & 0xffffffff)) - 0x1p52;
+        lanes_store(x + j, upper * 0x1p-21 + lower * 0x1p-53);
+    }
+}
+
+/* ---- Functions of many numbers --------------------------------------------------------------- */
 
 /* In vectors where none is subnormal or 0, which is nearly always. */
 static void log_of(const double *x, tt_size n, double *y) {

@@ -23,21 +23,17 @@ static double largest(const double *z, tt_size n) {
     return most;
 }
 
-/* Whether exp_lanes is right for all z - most: none below its range. A NaN stays one there too. */
-static bool all_normal(const double *z, tt_size n, double most) {
-    lane_bits below = {0};
-    for (tt_size j = 0; j + TT_WIDTH <= n; j += TT_WIDTH)
-        below |= (lane_bits)(lanes_load(z + j) - most < -708);
-    return !lanes_any(below);
-}
-
 static void softmax(const double *z, tt_size n, double *w) {
     double sums[SUM_LANES] = {0};
     const double most = largest(z, n);
     tt_size j = 0;
-    if (all_normal(z, n, most))
-        for (; j + TT_WIDTH <= n; j += TT_WIDTH)
-            lanes_store(w + j, exp_lanes(lanes_load(z + j) - most));
+    for (; j + TT_WIDTH <= n; j += TT_WIDTH) {
+        const lanes x = lanes_load(z + j) - most;
+        if (!lanes_any((lane_bits)(x < -708))) /* where exp_lanes is right; a NaN stays one too */
+            lanes_store(w + j, exp_lanes(x));
+        else
+            for (int l = 0; l < TT_WIDTH; l++) w[j + l] = tt_exp(z[j + l] - most);
+    }
     for (; j < n; j++) w[j] = tt_exp(z[j] - most);
 
     if (n >= SUM_LANES) {

@@ -1,6 +1,7 @@
 /* test_attention.c: attention stands three times, fused, composed of elementary operations and as
  * finite differences, and the three agree; and it gives the worked example's numbers. */
 #include <math.h>
+#include <string.h>
 
 #include "suites.h"
 #include "support.h"
@@ -149,6 +150,34 @@ START_TEST(mask_rules_by_hand) {
 }
 END_TEST
 
+START_TEST(a_row_of_a_mask_is_what_it_allows_key_by_key) {
+    enum { B = 2, TQ = 4, TK = 5 };
+    static const tt_size LENGTHS[B] = {3, 0};
+    unsigned char allowed[B * TQ * TK], row[TK];
+    for (int i = 0; i < B * TQ * TK; i++)
+        allowed[i] = (unsigned char)(i * 7 % 3); /* 2 is yes too */
+    const tt_mask masks[] = {{0},
+                             {.causal = TT_CAUSAL_TOP_LEFT},
+                             {.causal = TT_CAUSAL_BOTTOM_RIGHT},
+                             {.key_lengths = LENGTHS},
+                             {.allowed = allowed},
+                             {TT_CAUSAL_BOTTOM_RIGHT, LENGTHS, allowed}};
+    for (size_t m = 0; m < LENGTH(masks); m++)
+        for (tt_size tk = 1; tk <= TK; tk += 2) /* fewer keys than queries, and more */
+            for (tt_size b = 0; b < B; b++)
+                for (tt_size i = 0; i < TQ; i++) {
+                    tt_size count = 0;
+                    memset(row, 7, sizeof row);
+                    const tt_size said = tt_mask_row(&masks[m], b, i, TQ, tk, row);
+                    for (tt_size j = 0; j < tk; j++) {
+                        ck_assert(row[j] == tt_mask_allows(&masks[m], b, i, j, TQ, tk));
+                        count += row[j];
+                    }
+                    ck_assert(said == count && (tk == TK || row[tk] == 7));
+                }
+}
+END_TEST
+
 /* Gradients of attention under each mask against attention composed by hand is done by the cases
  * and by gradcheck; here: what must influence nothing. */
 START_TEST(a_key_masked_for_all_may_hold_anything) {
@@ -256,6 +285,7 @@ Suite *attention_suite(void) {
                             accessors_know_their_own_operation_only,
                             no_keys_give_an_output_of_zero,
                             mask_rules_by_hand,
+                            a_row_of_a_mask_is_what_it_allows_key_by_key,
                             a_key_masked_for_all_may_hold_anything,
                             a_huge_finite_key_masked_for_some_queries_is_harmless,
                             a_query_without_keys_has_zeros_everywhere,

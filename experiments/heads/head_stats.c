@@ -7,12 +7,10 @@
 #include "tt/elementary.h"
 #include "tt/rowstats.h"
 
-/* Copies the row's visible entries to the front of x; returns how many. */
-static tt_size visible_of(const tt_mask *mask, tt_tensor m, tt_size i, double *x) {
-    tt_size n = 0;
-    for (tt_size j = 0; j < m.cols; j++)
-        if (tt_mask_allows(mask, 0, i, j, m.rows, m.cols)) x[n++] = m.data[i * m.cols + j];
-    return n;
+/* Copies the entries that may be seen to the front of x. */
+static void copy_visible(const unsigned char *may, const double *row, tt_size n, double *x) {
+    for (tt_size j = 0; j < n; j++)
+        if (may[j]) *x++ = row[j];
 }
 
 const char *head_stat_name(int i) {
@@ -58,13 +56,15 @@ static void divide(head_stats *s, tt_size choices, double *jacobian) {
 bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out) {
     double *x = malloc((size_t)(logits.cols > 0 ? logits.cols : 1) * sizeof *x);
     double *jacobian = malloc((size_t)(logits.rows > 0 ? logits.rows : 1) * sizeof *jacobian);
+    unsigned char *may = malloc((size_t)(logits.cols > 0 ? logits.cols : 1));
     tt_size choices = 0; /* rows with at least two keys */
     *out = (head_stats){.rows = 0};
-    for (tt_size i = 0; x && jacobian && i < logits.rows; i++) {
-        tt_size n = visible_of(mask, logits, i, x);
-        double deviation = stats_deviation(x, n);
+    for (tt_size i = 0; x && jacobian && may && i < logits.rows; i++) {
+        const tt_size n = tt_mask_row(mask, 0, i, logits.rows, logits.cols, may);
         if (n == 0) continue;
-        n = visible_of(mask, weights, i, x);
+        copy_visible(may, logits.data + i * logits.cols, logits.cols, x);
+        const double deviation = stats_deviation(x, n);
+        copy_visible(may, weights.data + i * logits.cols, logits.cols, x);
         tt_rowstats row = tt_rowstats_compute(x, n);
         add_row(out->value, row, deviation);
         jacobian[out->rows++] = row.jacobian;
@@ -76,7 +76,8 @@ bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights
         divide(out, choices, jacobian);
     else
         for (int i = 0; i < HEAD_STATS; i++) out->value[i] = NAN;
-    bool good = x && jacobian;
+    bool good = x && jacobian && may;
+    free(may);
     free(x);
     free(jacobian);
     return good;

@@ -158,7 +158,8 @@ static double moved(const student *s) {
     double change = 0, start = 0;
     for (int i = WQ; i <= WK; i++) {
         const tt_tensor now = s->parameter[i].value, first = s->parameter[i].first;
-        for (tt_size j = 0; j < tt_tensor_count(now); j++) {
+        const tt_size count = tt_tensor_count(now);
+        for (tt_size j = 0; j < count; j++) {
             double difference = now.data[j] - first.data[j];
             change += difference * difference;
             start += first.data[j] * first.data[j];
@@ -175,8 +176,9 @@ static double score_matrix_cosine(meter *m, const student *s, const teacher *t) 
     tt_var its = tt_matmul_nt(m->tape, tt_const(m->tape, t->wq), tt_const(m->tape, t->wk));
     tt_tensor a = tt_value(m->tape, mine), b = tt_value(m->tape, its);
     if (!a.data || !b.data) return 0; /* the tape has the error */
+    const tt_size count = tt_tensor_count(a);
     double dot = 0;
-    for (tt_size i = 0; i < tt_tensor_count(a); i++) dot += a.data[i] * b.data[i];
+    for (tt_size i = 0; i < count; i++) dot += a.data[i] * b.data[i];
     double norms = tensor_norm(a) * tensor_norm(b);
     return norms > 0 ? dot / norms : 0;
 }
@@ -231,7 +233,8 @@ const char *meter_read(meter *m, const student *s, const teacher *t, double *out
 const char *meter_read_update(meter *m, const student *s, const teacher *t, double *out) {
     for (int i = WQ; i <= WK; i++) {
         const tt_tensor now = s->parameter[i].value;
-        for (tt_size j = 0; j < tt_tensor_count(now); j++)
+        const tt_size count = tt_tensor_count(now);
+        for (tt_size j = 0; j < count; j++)
             m->weight[i].data[j] = now.data[j] - m->weight[i].data[j];
     }
     out[LOGIT_STEP] = meter_logit_step(m, s, t, m->weight[WQ], m->weight[WK],

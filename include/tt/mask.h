@@ -29,4 +29,9 @@ bool tt_mask_is_empty(const tt_mask *mask);
 /* Whether query i of entry b may attend to key j, of Tq queries and Tk keys. */
 bool tt_mask_allows(const tt_mask *mask, tt_size b, tt_size i, tt_size j, tt_size tq, tt_size tk);
 
+/* The same of all keys: row[Tk] becomes 1 where query i of entry b may attend, else 0. Returns how
+ * many it may. */
+tt_size tt_mask_row(const tt_mask *mask, tt_size b, tt_size i, tt_size tq, tt_size tk,
+                    unsigned char *row);
+
 #endif
