@@ -17,28 +17,29 @@ enum { MT_WORDS = 624, MT_AHEAD = 397, WORDS = 2 * TT_WIDTH };
 
 typedef uint32_t words __attribute__((vector_size(8 * TT_WIDTH), aligned(4), may_alias));
 
-/* s[i] for i in [from, until), with s[i + ahead] as what stands there now. */
-LANES_INLINE void twist_range(uint32_t *s, int from, int until, int ahead) {
-    int i = from;
-    for (; i + WORDS <= until; i += WORDS) {
-        const words here = *(const words *)(s + i), next = *(const words *)(s + i + 1);
+/* The new word from the old one here, the next one, and the one that lies 397 ahead. */
+LANES_INLINE uint32_t twisted(uint32_t here, uint32_t next, uint32_t ahead) {
+    const uint32_t y = (here & 0x80000000u) | (next & 0x7fffffffu);
+    return ahead ^ (y >> 1) ^ (-(next & 1u) & 0x9908b0dfu);
+}
+
+/* The words from s up to end, with s[ahead] as what stands there now. */
+LANES_INLINE void twist_range(uint32_t *s, const uint32_t *end, int ahead) {
+    for (; end - s >= WORDS; s += WORDS) {
+        const words here = *(const words *)s, next = *(const words *)(s + 1);
         const words y = (here & 0x80000000u) | (next & 0x7fffffffu);
-        *(words *)(s + i) =
-            *(const words *)(s + i + ahead) ^ (y >> 1) ^ (-(next & 1u) & 0x9908b0dfu);
+        *(words *)s = *(const words *)(s + ahead) ^ (y >> 1) ^ (-(next & 1u) & 0x9908b0dfu);
     }
-    for (; i < until; i++) {
-        const uint32_t y = (s[i] & 0x80000000u) | (s[i + 1] & 0x7fffffffu);
-        s[i] = s[i + ahead] ^ (y >> 1) ^ (-(s[i + 1] & 1u) & 0x9908b0dfu);
-    }
+    for (; s < end; s++) *s = twisted(s[0], s[1], s[ahead]);
 }
 
 /* The next 624 words of the state. A vector is shorter than 227, the least distance to a word that
  * is new already. */
 static void twist(uint32_t *s) {
-    twist_range(s, 0, MT_WORDS - MT_AHEAD, MT_AHEAD);
-    twist_range(s, MT_WORDS - MT_AHEAD, MT_WORDS - 1, MT_AHEAD - MT_WORDS);
-    const uint32_t y = (s[MT_WORDS - 1] & 0x80000000u) | (s[0] & 0x7fffffffu);
-    s[MT_WORDS - 1] = s[MT_AHEAD - 1] ^ (y >> 1) ^ (-(s[0] & 1u) & 0x9908b0dfu);
+    uint32_t *const middle = s + MT_WORDS - MT_AHEAD, *const last = s + MT_WORDS - 1;
+    twist_range(s, middle, MT_AHEAD);
+    twist_range(middle, last, MT_AHEAD - MT_WORDS);
+    *last = twisted(*last, s[0], s[MT_AHEAD - 1]);
 }
 
 /* Two words, tempered side by side, as the lower 53 bits of a number times 2^-53: as whole numbers
