@@ -5,7 +5,9 @@
 
 #include "suites.h"
 #include "support.h"
+#include "tt/elementary.h"
 #include "tt/norm.h"
+#include "tt/rng.h"
 
 START_TEST(norm_by_hand) {
     double x[] = {3, 0, -4};
@@ -27,6 +29,28 @@ START_TEST(norm_passes_on_what_is_not_finite) {
     ck_assert(isnan(tt_norm(bad, 2)) && isnan(tt_norm(bad + 1, 1)));
     ck_assert(isinf(tt_norm(endless, 2)));
     ck_assert(!stats_finite(bad, 2) && !stats_finite(endless, 2));
+}
+END_TEST
+
+/* Many are sorted by their digits, few by comparison: both into the order of numbers. */
+START_TEST(few_and_many_are_sorted_as_numbers) {
+    enum { MANY = 1000 };
+    static const double SPECIAL[] = {INFINITY, -INFINITY, 0, -0.0,    5e-324,
+                                     -5e-324,  1e308,     1, -1e-300, -1};
+    double x[MANY];
+    tt_rng rng;
+    tt_rng_seed(&rng, 8);
+    for (tt_size n = 1; n <= MANY; n += n < 300 ? 37 : 300) {
+        double sum = 0, sorted_sum = 0;
+        tt_rng_normal(&rng, x, n);
+        for (tt_size i = 0; i < n; i += 7) x[i] = i % 2 ? SPECIAL[i % 10] : x[i / 2]; /* and ties */
+        for (tt_size i = 0; i < n; i++) sum += isfinite(x[i]) ? tt_exp(-fabs(x[i])) : 1;
+        stats_sort(x, n);
+        for (tt_size i = 0; i < n; i++) sorted_sum += isfinite(x[i]) ? tt_exp(-fabs(x[i])) : 1;
+        for (tt_size i = 1; i < n; i++) ck_assert(x[i - 1] <= x[i]);
+        /* the same numbers are there, added up in another order */
+        ck_assert_double_eq_tol(sorted_sum, sum, 1e-12 * sum);
+    }
 }
 END_TEST
 
@@ -58,6 +82,7 @@ Suite *stats_suite(void) {
     const TTest *tests[] = {norm_by_hand,
                             norm_of_tiny_and_huge_entries_keeps_its_accuracy,
                             norm_passes_on_what_is_not_finite,
+                            few_and_many_are_sorted_as_numbers,
                             quantiles_are_numpys,
                             quantiles_of_infinities_are_infinite_not_nan,
                             deviation_divides_by_n};

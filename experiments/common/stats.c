@@ -1,7 +1,9 @@
 #include "common/stats.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 double stats_mean(const double *x, tt_size n) {
     double sum = 0;
@@ -21,8 +23,54 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Bits whose order as whole numbers is that of the doubles, and back. */
+static uint64_t key_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static double of_key(uint64_t key) {
+    double x;
+    key = key >> 63 ? key ^ UINT64_C(1) << 63 : ~key;
+    memcpy(&x, &key, sizeof x);
+    return x;
+}
+
+enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS, FEW = 256 };
+
+/* One stable pass by a digit, from one array to the other; false if all have the same. */
+static bool sort_by_digit(const uint64_t *from, uint64_t *to, tt_size n, int digit) {
+    tt_size at[DIGIT_VALUES] = {0}, before = 0;
+    const int shift = digit * DIGIT_BITS;
+    for (tt_size i = 0; i < n; i++) at[from[i] >> shift & (DIGIT_VALUES - 1)]++;
+    if (at[from[0] >> shift & (DIGIT_VALUES - 1)] == n) return false;
+    for (int d = 0; d < DIGIT_VALUES; d++) {
+        const tt_size count = at[d];
+        at[d] = before;
+        before += count;
+    }
+    for (tt_size i = 0; i < n; i++) to[at[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
+    return true;
+}
+
+/* By digits, from the lowest on, where there are many and there is memory for it. */
 void stats_sort(double *x, tt_size n) {
-    if (n > 1) qsort(x, (size_t)n, sizeof *x, compare);
+    uint64_t *keys = n >= FEW ? malloc(2 * (size_t)n * sizeof *keys) : NULL;
+    if (!keys) {
+        if (n > 1) qsort(x, (size_t)n, sizeof *x, compare);
+        return;
+    }
+    uint64_t *from = keys, *to = keys + n;
+    for (tt_size i = 0; i < n; i++) from[i] = key_of(x[i]);
+    for (int digit = 0; digit < DIGITS; digit++)
+        if (sort_by_digit(from, to, n, digit)) {
+            uint64_t *sorted = to;
+            to = from;
+            from = sorted;
+        }
+    for (tt_size i = 0; i < n; i++) x[i] = of_key(from[i]);
+    free(keys);
 }
 
 double stats_quantile(const double *sorted, tt_size n, double p) {
