@@ -65,6 +65,13 @@ $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 $(BUILD)/bits: $(BUILD)/tests/bits/bits.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# How fast the loops are; by hand, no test. scripts/bench_peers.py holds attention against PyTorch.
+$(BUILD)/bench: $(BUILD)/tests/bench/bench.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+bench: $(BUILD)/bench
+	$(BUILD)/bench
+
 # How often a verdict on a gradient is wrong where the truth is known, on a million derivatives and on
 # a hundred million elements of gradients from files; some minutes. build/calibrate-verdicts, by hand,
 # trains for most of an hour.
@@ -252,4 +259,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all always example same-bits calibrate test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example bench same-bits calibrate test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
