@@ -268,7 +268,7 @@ static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_ten
     for (tt_size b = 0; b < q.batch; b++) {
         for (tt_size i = 0; i < q.rows; i++) {
             tt_size visible = k.rows;
-            if (s->allowed) {
+            if (s->allowed && s->seen) {
                 unsigned char *allowed = s->allowed + (b * q.rows + i) * k.rows;
                 visible = tt_mask_row(&o->mask, b, i, q.rows, k.rows, allowed);
                 for (tt_size j = 0; j < k.rows; j++) s->seen[b * k.rows + j] |= allowed[j];
