@@ -73,8 +73,8 @@ bench: $(BUILD)/bench
 	$(BUILD)/bench
 
 # How often a verdict on a gradient is wrong where the truth is known, on a million derivatives and on
-# a hundred million elements of gradients from files; some minutes. build/calibrate-verdicts, by hand,
-# trains for most of an hour.
+# a hundred million elements of gradients from files; some minutes. build/calibrate-verdicts is run by
+# hand: it trains for long.
 CALIBRATIONS = $(BUILD)/calibrate-differences $(BUILD)/calibrate-formats
 
 $(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)

@@ -1,29 +1,21 @@
 /* scale_option.c: two numbers are one rule if they are equal, however they are written. */
 #include "common/scale_option.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool scale_option_refuse(bool (*will_do)(const scaling *), const char *format, ...) {
-    char *text = NULL;
-    size_t size = 0;
-    va_list args;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return complain("out of memory");
-    va_start(args, format);
-    (void)vfprintf(to, format, args);
-    va_end(args);
-    for (int i = 0; scaling_at(i); i++)
-        if (!will_do || will_do(scaling_at(i))) (void)fprintf(to, " %s,", scaling_name(i));
-    if (fclose(to) == 0) (void)complain("%s or finite numbers", text);
-    free(text);
-    return false;
-}
-
 static bool refuse(const char *text) {
-    return scale_option_refuse(NULL, "--scale '%s': expected, separated by commas, all,", text);
+    char *list = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&list, &size);
+    if (!to) return complain("out of memory");
+    for (int i = 0; scaling_at(i); i++) (void)fprintf(to, " %s,", scaling_name(i));
+    if (fclose(to) == 0)
+        (void)complain("--scale '%s': expected, separated by commas, all,%s or finite numbers",
+                       text, list);
+    free(list);
+    return false;
 }
 
 static bool same(const scaling *a, const scaling *b) {

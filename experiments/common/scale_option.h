@@ -22,11 +22,6 @@ bool scale_list_read(const char *text, scale_list *out);
 bool scale_option_list(const options *o, scale_list *out);
 bool scale_option_one(const options *o, scale_list *out);
 
-/* Complains in a line that begins as formatted and goes on with the names of the rules that will do
- * (NULL: all), "or finite numbers". Returns false. */
-bool scale_option_refuse(bool (*will_do)(const scaling *), const char *format, ...)
-    PRINTF_LIKE(2, 3);
-
 /* Names, formulas and sources of all rules, for --help. */
 void scale_option_help(FILE *to);
 

@@ -82,6 +82,11 @@ double stats_quantile(const double *sorted, tt_size n, double p) {
     return sorted[below] + share * (sorted[below + 1] - sorted[below]);
 }
 
+double stats_median(double *x, tt_size n) {
+    stats_sort(x, n);
+    return n > 0 ? stats_quantile(x, n, 0.5) : NAN;
+}
+
 bool stats_finite(const double *x, tt_size n) {
     for (tt_size i = 0; i < n; i++)
         if (!isfinite(x[i])) return false;

@@ -17,6 +17,9 @@ double stats_deviation(const double *x, tt_size n);
 /* Sorts x ascending; x holds no NaN. */
 void stats_sort(double *x, tt_size n);
 
+/* The median of x, which it sorts; nan where n is 0. */
+double stats_median(double *x, tt_size n);
+
 /* Quantile p in [0, 1] of sorted x, n >= 1, linear between order statistics: position p (n - 1),
  * the rule 7 of Hyndman and Fan (1996) and the default of numpy. */
 double stats_quantile(const double *sorted, tt_size n, double p);

@@ -11,11 +11,6 @@
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static double median(double *x, tt_size n) {
-    stats_sort(x, n);
-    return n > 0 ? stats_quantile(x, n, 0.5) : NAN;
-}
-
 /* The run of the lower median ratio, the first of equals. */
 static const run *lower_median(const run *runs, int seeds) {
     for (int i = 0; i < seeds; i++) {
@@ -45,7 +40,7 @@ static void summarise(seed_group *g, const sweep_config *c, const run *runs, int
         tt_size n = 0;
         for (int e = 0; e < seeds; e++)
             if (runs[e].row_count > 0) x[n++] = runs[e].rows[0].value[i];
-        g->first[i] = median(x, n);
+        g->first[i] = stats_median(x, n);
     }
 }
 

@@ -216,16 +216,11 @@ static void fail(shared *s, const char *what) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-static double median(double *x, tt_size n) {
-    stats_sort(x, n);
-    return stats_quantile(x, n, 0.5);
-}
-
 static void conclude(trainee *t, bool diverged) {
     const tt_size n = t->run->steps < SPAN ? t->run->steps : SPAN;
     diverged = diverged || n == 0 || t->middle_count == 0;
-    t->run->ratio = diverged ? INFINITY : median(t->last, n);
-    t->run->middle = diverged ? INFINITY : median(t->middle, t->middle_count);
+    t->run->ratio = diverged ? INFINITY : stats_median(t->last, n);
+    t->run->middle = diverged ? INFINITY : stats_median(t->middle, t->middle_count);
     t->run->finished = true;
     t->active = false;
 }

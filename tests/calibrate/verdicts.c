@@ -131,8 +131,7 @@ static double median_of(const trial *t, tt_size first, tt_size last) {
     double x[SPAN];
     tt_size n = 0;
     for (tt_size i = first; i < last; i++) x[n++] = t->ratio[i];
-    stats_sort(x, n);
-    return stats_quantile(x, n, 0.5);
+    return stats_median(x, n);
 }
 
 /* ---- What came out --------------------------------------------------------------------------- */
