@@ -14,9 +14,18 @@ static double largest(const double *z, tt_size n) {
     double most = -INFINITY;
     tt_size j = 0;
     if (n >= TT_WIDTH) {
-        lanes high = lanes_all(-INFINITY);
-        for (; j + TT_WIDTH <= n; j += TT_WIDTH) high = lanes_larger(lanes_load(z + j), high);
-        most = lanes_largest(high);
+        lanes high[4];
+        LANES_UNROLL
+        for (int v = 0; v < 4; v++) high[v] = lanes_all(-INFINITY);
+        for (; j + 4 * TT_WIDTH <= n; j += 4 * TT_WIDTH) {
+            LANES_UNROLL
+            for (int v = 0; v < 4; v++)
+                high[v] = lanes_larger(lanes_load(z + j + v * TT_WIDTH), high[v]);
+        }
+        for (; j + TT_WIDTH <= n; j += TT_WIDTH) high[0] = lanes_larger(lanes_load(z + j), high[0]);
+        high[0] = lanes_larger(high[1], high[0]);
+        high[2] = lanes_larger(high[3], high[2]);
+        most = lanes_largest(lanes_larger(high[2], high[0]));
     }
     for (; j < n; j++)
         if (z[j] > most) most = z[j];

@@ -217,14 +217,18 @@ tt_var tt_custom(tt_tape *tape, const char *name, int inputs, const tt_var *inpu
     return var;
 }
 
-/* Gives every node that wants one a gradient of zeros. */
-static bool clear_grads(tt_tape *tape) {
+/* Memory for the node's gradient, where it has none yet. */
+static bool make_grad(tt_tape *tape, node *n) {
+    if (!n->grad.data) n->grad = tt_tape_tensor(tape, n->value.batch, n->value.rows, n->value.cols);
+    return n->grad.data;
+}
+
+/* Gives every node that wants one a gradient of zeros, but the node that backward starts from. */
+static bool clear_grads(tt_tape *tape, const node *start) {
     for (int i = 0; i < tape->count; i++) {
         node *n = &tape->nodes[i];
-        if (!n->wants_grad) continue;
-        if (!n->grad.data)
-            n->grad = tt_tape_tensor(tape, n->value.batch, n->value.rows, n->value.cols);
-        if (!n->grad.data) return false;
+        if (!n->wants_grad || n == start) continue;
+        if (!make_grad(tape, n)) return false;
         memset(n->grad.data, 0, (size_t)tt_tensor_count(n->grad) * sizeof(double));
     }
     return true;
@@ -240,11 +244,11 @@ static void add_to_lent(const node *n) {
 
 void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
     if (tape->error[0]) return;
-    const node *start = find(tape, var);
-    if (!start) {
+    if (!find(tape, var)) {
         tt_tape_fail(tape, "backward: the variable is not on this tape");
         return;
     }
+    node *start = &tape->nodes[var.id];
     tt_tensor v = start->value;
     if (!cotangent.data || cotangent.batch != v.batch || cotangent.rows != v.rows ||
         cotangent.cols != v.cols) {
@@ -252,12 +256,12 @@ void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
                      v.batch, v.rows, v.cols, cotangent.batch, cotangent.rows, cotangent.cols);
         return;
     }
-    /* the cotangent may be a gradient of this very tape, which is cleared next */
-    tt_tensor copy = tt_tape_tensor(tape, v.batch, v.rows, v.cols);
-    if (!copy.data) return;
-    memcpy(copy.data, cotangent.data, (size_t)tt_tensor_count(v) * sizeof(double));
-    if (!clear_grads(tape) || !start->wants_grad) return;
-    memcpy(start->grad.data, copy.data, (size_t)tt_tensor_count(v) * sizeof(double));
+    if (start->wants_grad) {
+        if (!make_grad(tape, start)) return;
+        /* before clearing: the cotangent may be a gradient of this very tape */
+        memmove(start->grad.data, cotangent.data, (size_t)tt_tensor_count(v) * sizeof(double));
+    }
+    if (!clear_grads(tape, start) || !start->wants_grad) return;
     for (int i = var.id; i >= 0; i--) {
         const node *n = &tape->nodes[i];
         if (!n->wants_grad) continue;

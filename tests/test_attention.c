@@ -216,6 +216,72 @@ START_TEST(a_key_masked_for_all_may_hold_anything) {
 }
 END_TEST
 
+/* With all rows kept and with so many at a time: the same output and gradients, all finite. */
+static void compare_rows(const tt_tensor in[3], tt_attention_options options, tt_size rows) {
+    tt_var x[4], y[4];
+    tt_tape *one = tt_tape_new(), *other = tt_tape_new();
+    for (int i = 0; i < 3; i++) {
+        x[i] = tt_param(one, in[i], NO_GRAD);
+        y[i] = tt_param(other, in[i], NO_GRAD);
+    }
+    x[3] = tt_attention(one, x[0], x[1], x[2], options);
+    options.rows = rows;
+    y[3] = tt_attention(other, y[0], y[1], y[2], options);
+    tt_backward_from(one, x[3], tt_value(one, x[3]));
+    tt_backward_from(other, y[3], tt_value(other, y[3]));
+    assert_same_bits(tt_value(one, x[3]), tt_value(other, y[3]));
+    for (int i = 0; i < 3; i++) {
+        const tt_tensor grad = tt_grad(other, y[i]);
+        assert_same_bits(tt_grad(one, x[i]), grad);
+        for (tt_size j = 0; j < tt_tensor_count(grad); j++) ck_assert(isfinite(grad.data[j]));
+    }
+    tt_tape_free(one);
+    tt_tape_free(other);
+}
+
+/* Bottom-right and lengths: entry by entry, row by row other keys, one of which nobody sees. */
+START_TEST(few_rows_at_a_time_of_each_entry_see_their_own_mask) {
+    static const tt_size LENGTHS[] = {3, 6};
+    const tt_mask mask = {TT_CAUSAL_BOTTOM_RIGHT, LENGTHS, NULL};
+    tt_rng rng;
+    tt_tensor in[3];
+    draw_inputs(&rng, 34, in, 2, 5, 6, 3, 2);
+    in[1].data[5 * 3] = NAN;
+    compare_rows(in, (tt_attention_options){.scale = 0.5, .mask = mask}, 2);
+    free_inputs(in);
+}
+END_TEST
+
+/* 600^2 logits are more than a block has, so rows that are kept come in two. */
+START_TEST(a_sequence_of_two_blocks_has_the_bits_of_many) {
+    tt_rng rng;
+    tt_tensor in[3];
+    draw_inputs(&rng, 36, in, 1, 600, 600, 2, 1);
+    compare_rows(in, (tt_attention_options){.scale = 1, .mask.causal = TT_CAUSAL_TOP_LEFT}, 50);
+    free_inputs(in);
+}
+END_TEST
+
+/* 2052^2 logits are more than TT_ATTENTION_KEPT; kept, one matrix of them would take 34 MB. */
+START_TEST(a_long_sequence_does_not_keep_its_logits) {
+    enum { T = 2052 };
+    tt_rng rng;
+    tt_tensor in[3];
+    tt_var x[3];
+    tt_tape *tape = tt_tape_new();
+    draw_inputs(&rng, 35, in, 1, T, T, 1, 1);
+    for (int i = 0; i < 3; i++) x[i] = tt_param(tape, in[i], NO_GRAD);
+    tt_var out = tt_attention(tape, x[0], x[1], x[2], (tt_attention_options){.scale = 1});
+    tt_backward_from(tape, out, tt_value(tape, out));
+    ck_assert(!tt_tape_error(tape) && tt_attention_logits(tape, out).data == NULL);
+    ck_assert(tt_tape_bytes(tape) < (size_t)T * T * sizeof(double));
+    (void)tt_attention(tape, x[0], x[1], x[2], (tt_attention_options){.scale = 1, .rows = -1});
+    assert_says(tt_tape_error(tape), "-1 rows at a time");
+    free_inputs(in);
+    tt_tape_free(tape);
+}
+END_TEST
+
 START_TEST(a_huge_finite_key_masked_for_some_queries_is_harmless) {
     double q[] = {1, 1}, k[] = {1, 1e300}, v[] = {2, 1e300};
     tt_tape *tape = tt_tape_new();
@@ -287,6 +353,9 @@ Suite *attention_suite(void) {
                             mask_rules_by_hand,
                             a_row_of_a_mask_is_what_it_allows_key_by_key,
                             a_key_masked_for_all_may_hold_anything,
+                            few_rows_at_a_time_of_each_entry_see_their_own_mask,
+                            a_sequence_of_two_blocks_has_the_bits_of_many,
+                            a_long_sequence_does_not_keep_its_logits,
                             a_huge_finite_key_masked_for_some_queries_is_harmless,
                             a_query_without_keys_has_zeros_everywhere,
                             nan_in_a_visible_key_comes_through,

@@ -16,9 +16,10 @@ static const unsigned char ALLOWED[TQ * TK] = {1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 
 
 static const scaling *rule_in_use;
 static bool masked;
+static tt_size rows_in_use; /* 0 but where a test says so */
 
 static tt_attention_options options_in_use(void) {
-    tt_attention_options o = {.rule = &rule_in_use->rule};
+    tt_attention_options o = {.rule = &rule_in_use->rule, .rows = rows_in_use};
     if (masked) o.mask.allowed = ALLOWED;
     return o;
 }
@@ -216,6 +217,50 @@ START_TEST(the_tangent_is_the_adjoint_of_backward_under_every_rule) {
 }
 END_TEST
 
+/* With all its gradients and a tangent: in order, O, dQ, dK, dV, dtau, dZ of the tangent. */
+enum { RESULTS = 6 };
+
+static void learn(tt_tape *tape, const tt_tensor in[4], tt_size rows, tt_tensor results[RESULTS]) {
+    tt_var v[4];
+    rows_in_use = rows;
+    for (int i = 0; i < 4; i++) v[i] = tt_param(tape, in[i], NO_GRAD);
+    tt_var out = build_learned(tape, v);
+    tt_backward_from(tape, out, tt_value(tape, out));
+    results[0] = tt_value(tape, out);
+    for (int i = 0; i < 4; i++) results[1 + i] = tt_grad(tape, v[i]);
+    results[5] = tt_tape_tensor(tape, 1, TQ, TK);
+    ck_assert(tt_attention_tangent(tape, out, in[0], in[1], 0.5, results[5]));
+    ck_assert((tt_attention_weights(tape, out).data == NULL) == (rows < TQ));
+    rows_in_use = 0;
+}
+
+START_TEST(few_rows_at_a_time_change_no_bit_and_with_norms_none_but_of_keys) {
+    rule_in_use = scaling_at(_i);
+    const bool norms = rule_in_use->rule.norms != TT_NORMS_NONE;
+    for (int m = 0; m < 2; m++) {
+        tt_tensor in[4], whole[RESULTS], part[RESULTS];
+        tt_rng rng;
+        double tau = 0.3;
+        masked = m == 1;
+        draw_inputs(&rng, 7, in, 1, TQ, TK, DK, DV);
+        in[3] = tt_tensor_view(&tau, 1, 1, 1);
+        tt_tape *one = tt_tape_new(), *other = tt_tape_new();
+        learn(one, in, TT_ATTENTION_ALL, whole);
+        for (tt_size rows = 1; rows < TQ; rows++) {
+            tt_tape_reset(other);
+            learn(other, in, rows, part);
+            for (int r = 0; r < RESULTS; r++)
+                if (r != 2 || !norms) assert_same_bits(whole[r], part[r]);
+            for (int i = 0; i < TK * DK; i++) /* sums of a few terms of order 1, in other order */
+                ck_assert_double_eq_tol(whole[2].data[i], part[2].data[i], 1e-14);
+        }
+        tt_tape_free(one);
+        tt_tape_free(other);
+        free_inputs(in);
+    }
+}
+END_TEST
+
 START_TEST(every_rule_of_the_table_is_found_by_its_name) {
     for (int i = 0; scaling_at(i); i++) ck_assert(scaling_find(scaling_name(i)) == scaling_at(i));
 }
@@ -305,5 +350,6 @@ Suite *scale_suite(void) {
     add_loop(suite, each_rule_has_its_plain_logits_and_numeric_gradients, count, 60);
     add_loop(suite, a_learned_factor_multiplies_every_logit_and_has_its_gradient, count, 60);
     add_loop(suite, the_tangent_is_the_adjoint_of_backward_under_every_rule, count, 60);
+    add_loop(suite, few_rows_at_a_time_change_no_bit_and_with_norms_none_but_of_keys, count, 60);
     return suite;
 }

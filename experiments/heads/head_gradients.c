@@ -23,7 +23,8 @@ static const char *add_head(tt_tape *tape, const head_gradients *g, const head_f
     tt_var q = tt_param(tape, head.q, tt_tensor_matrix(g->of[HEAD_DQ], entry));
     tt_var k = tt_param(tape, head.k, tt_tensor_matrix(g->of[HEAD_DK], key_entry));
     tt_var v = tt_param(tape, head.v, tt_tensor_matrix(g->of[HEAD_DV], key_entry));
-    tt_attention_options how = {.rule = rule, .mask = head.mask};
+    tt_attention_options how = {
+        .rule = rule, .mask = head.mask, .rows = visitor ? TT_ATTENTION_ALL : 0};
     tt_var output = tt_attention(tape, q, k, v, how);
     tt_backward_from(tape, output, tt_tensor_matrix(d_out, entry));
     if (tt_tape_error(tape) || !visitor) return tt_tape_error(tape);

@@ -23,9 +23,10 @@ static int measure(tt_tape *tape, const head_files *f, const attention_head *hea
                    const scaling *rule, tt_tensor *weights, head_stats *out) {
     tt_size i, j;
     tt_tape_reset(tape);
-    tt_var o = tt_attention(tape, tt_const(tape, head->q), tt_const(tape, head->k),
-                            tt_const(tape, tt_tensor_view(head->k.data, 1, head->k.rows, 0)),
-                            (tt_attention_options){.rule = &rule->rule, .mask = head->mask});
+    tt_var o = tt_attention(
+        tape, tt_const(tape, head->q), tt_const(tape, head->k),
+        tt_const(tape, tt_tensor_view(head->k.data, 1, head->k.rows, 0)),
+        (tt_attention_options){.rule = &rule->rule, .mask = head->mask, .rows = TT_ATTENTION_ALL});
     if (tt_tape_error(tape)) return message_fail(EXIT_FAILED, "%s", tt_tape_error(tape));
     tt_tensor logits = tt_attention_logits(tape, o);
     *weights = tt_attention_weights(tape, o);

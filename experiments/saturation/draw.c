@@ -215,8 +215,9 @@ static const char *measure_matrix(tools *t, const set *g, int rule, tt_size matr
     tt_tape_reset(t->tape);
     tt_var q = tt_param(t->tape, queries(t, scale), (tt_tensor){0, 0, 0, NULL});
     tt_var k = tt_const(t->tape, t->k.rows > 0 ? t->k : g->identity);
-    tt_var out = tt_attention(t->tape, q, k, tt_const(t->tape, g->identity),
-                              (tt_attention_options){.rule = &scale->rule});
+    tt_var out =
+        tt_attention(t->tape, q, k, tt_const(t->tape, g->identity),
+                     (tt_attention_options){.rule = &scale->rule, .rows = TT_ATTENTION_ALL});
     tt_backward_from(t->tape, out, t->dp);
     if (tt_tape_error(t->tape)) return "out of memory";
     const double *z = tt_attention_logits(t->tape, out).data;

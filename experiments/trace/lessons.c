@@ -147,9 +147,9 @@ static bool sharpness_of(const attention_head *head, const scaling *rule, head_s
                          double *least) {
     tt_tape *tape = tt_tape_new();
     if (!tape) return false;
-    tt_var o = tt_attention(tape, tt_const(tape, head->q), tt_const(tape, head->k),
-                            tt_const(tape, head->v),
-                            (tt_attention_options){.rule = &rule->rule, .mask = head->mask});
+    tt_var o = tt_attention(
+        tape, tt_const(tape, head->q), tt_const(tape, head->k), tt_const(tape, head->v),
+        (tt_attention_options){.rule = &rule->rule, .mask = head->mask, .rows = TT_ATTENTION_ALL});
     tt_tensor p = tt_attention_weights(tape, o);
     bool good = !tt_tape_error(tape) &&
                 head_stats_compute(&head->mask, tt_attention_logits(tape, o), p, out);

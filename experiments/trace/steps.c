@@ -63,8 +63,10 @@ static const char *compute_side(side *s, const trace *t) {
     if (!s->tape) return "out of memory";
     tt_var q = tt_param(s->tape, head->q, none), k = tt_param(s->tape, head->k, none);
     tt_var v = tt_param(s->tape, head->v, none);
-    tt_var out = tt_attention(s->tape, q, k, v,
-                              (tt_attention_options){.rule = &s->rule->rule, .mask = head->mask});
+    tt_var out =
+        tt_attention(s->tape, q, k, v,
+                     (tt_attention_options){
+                         .rule = &s->rule->rule, .mask = head->mask, .rows = TT_ATTENTION_ALL});
     s->m[O] = tt_value(s->tape, out);
     s->m[Z] = tt_attention_logits(s->tape, out);
     s->m[P] = tt_attention_weights(s->tape, out);

@@ -82,8 +82,10 @@ const char *student_learn(student *s, const teacher *t) {
     s->k = tt_matmul(tape, x, w[WK]);
     s->v = s->parameter[WV].value.data ? tt_matmul(tape, x, w[WV])
                                        : tt_const(tape, tt_value(t->tape, t->values));
-    const tt_attention_options options = {
-        .rule = &s->rule->rule, .logit_scale = s->parameter[TAU].value.data ? &w[TAU] : NULL};
+    const tt_attention_options options = {.rule = &s->rule->rule,
+                                          .rows = TT_ATTENTION_ALL,
+                                          .logit_scale =
+                                              s->parameter[TAU].value.data ? &w[TAU] : NULL};
     s->output = tt_attention(tape, s->q, s->k, s->v, options);
     s->loss = tt_mse(tape, s->output, tt_const(tape, tt_value(t->tape, t->target)));
     tt_backward(tape, s->loss);

@@ -75,7 +75,8 @@ bool teacher_next(teacher *t) {
     tt_var k = tt_matmul(t->tape, x, tt_const(t->tape, t->wk));
     t->values = tt_matmul(t->tape, x, tt_const(t->tape, t->wv));
     const double gain = t->config.target_gain != 0 ? t->config.target_gain : 1;
-    tt_attention_options options = {.scale = gain / sqrt((double)t->config.d_k)};
+    tt_attention_options options = {.scale = gain / sqrt((double)t->config.d_k),
+                                    .rows = TT_ATTENTION_ALL};
     t->target = tt_attention(t->tape, q, k, t->values, options);
     t->weights = tt_attention_weights(t->tape, t->target);
     if (t->config.hard_target) look_up(t);

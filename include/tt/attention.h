@@ -24,10 +24,16 @@
 #define TT_ATTENTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tt/mask.h"
 #include "tt/scale.h"
 #include "tt/tape.h"
+
+/* The rows of tt_attention_options: all of them, and the most logits of an entry that are held
+ * where nothing is said: 32 MB a matrix. */
+#define TT_ATTENTION_ALL PTRDIFF_MAX
+enum { TT_ATTENTION_KEPT = 1 << 22 };
 
 typedef struct tt_attention_options {
     double scale;              /* the number that multiplies Q K^T, finite and not 0; or */
@@ -36,16 +42,23 @@ typedef struct tt_attention_options {
     const tt_var *logit_scale; /* tau [1,1,1] of this tape: every logit is multiplied by exp(tau), a
                                   learned temperature (as CLIP's, arXiv 2103.00020, fig. 3); NULL:
                                   not; used during the call only */
-    tt_mask mask;              /* the zero value masks nothing; used during the call only */
+    tt_mask mask;              /* the zero value masks nothing; borrowed until reset */
+    tt_size rows;              /* how many queries' logits and weights are held at a time: if fewer
+                                  than Tq, memory grows with T, not T^2, backward computes them
+                                  again, and there is nothing to look at afterwards; the results
+                                  have the same bits (rules that divide by norms: the same to
+                                  rounding). TT_ATTENTION_ALL: all; 0: all up to
+                                  TT_ATTENTION_KEPT logits of an entry, else as many as the
+                                  cache holds */
 } tt_attention_options;
 
 /* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, no
  * scale, a factor that is not finite, a foreign variable, no memory. */
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options);
 
-/* What the operation computed on the way, views [B,Tq,Tk] into the tape; data is NULL for a
- * variable that tt_attention did not make. The gradient of the logits is that of the last backward
- * (undefined before any). */
+/* What the operation computed on the way, views [B,Tq,Tk] into the tape; data is NULL where not all
+ * rows are held, and for a variable that tt_attention did not make. The gradient of the logits is
+ * that of the last backward (undefined before any). */
 tt_tensor tt_attention_logits(const tt_tape *tape, tt_var output);
 tt_tensor tt_attention_weights(const tt_tape *tape, tt_var output);
 tt_tensor tt_attention_logits_grad(const tt_tape *tape, tt_var output);
