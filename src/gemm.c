@@ -25,11 +25,11 @@ enum { COPIED = 32 };
 static void copy_panel(tt_gemm_form form, tt_size n, tt_size k, const double *b, tt_size p0,
                        tt_size kc, tt_size j0, int cols, double *panel) {
     const double *from = b + p0 * n + j0;
-    if (cols < NR) memset(panel, 0, (size_t)(kc * NR) * sizeof *panel);
     if (form == TT_GEMM_NT) {
-        tt_kernels_here()->transpose(cols, kc, b + j0 * k + p0, k, panel, NR);
+        tt_kernels_here()->transpose(cols, kc, b + j0 * k + p0, k, panel);
         return;
     }
+    if (cols < NR) memset(panel, 0, (size_t)(kc * NR) * sizeof *panel);
     for (tt_size p = 0; p < kc; p++) {
         if (cols == NR) /* a size that the compiler knows */
             memcpy(panel + p * NR, from + p * n, NR * sizeof *panel);

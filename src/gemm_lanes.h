@@ -58,38 +58,44 @@ LANES_INLINE void row_block(int rows, tt_size kc, tt_strided a, const double *pa
     }
 }
 
-/* to[c * to_row + r] = from[r * from_row + c]: a square of vectors at a time, in registers: where
- * vectors i and i + half are interleaved as often as the width can be halved, rows become columns.
- */
-static void transpose(tt_size rows, tt_size cols, const double *from, tt_size from_row, double *to,
-                      tt_size to_row) {
+/* A square of TT_WIDTH rows of which `rows` are there, the others being 0: where vectors i and
+ * i + half are interleaved as often as the width can be halved, rows become columns. */
+LANES_INLINE void transpose_square(tt_size rows, const double *from, tt_size from_row, double *to) {
     enum { HALF = TT_WIDTH / 2 };
-    tt_size r = 0;
-    for (; r + TT_WIDTH <= rows; r += TT_WIDTH) {
-        tt_size c = 0;
-        for (; c + TT_WIDTH <= cols; c += TT_WIDTH) {
-            lanes x[TT_WIDTH], y[TT_WIDTH];
-            LANES_UNROLL
-            for (int i = 0; i < TT_WIDTH; i++) x[i] = lanes_load(from + (r + i) * from_row + c);
-            LANES_UNROLL
-            for (int round = 1; round < TT_WIDTH; round *= 2) {
-                LANES_UNROLL
-                for (int i = 0; i < HALF; i++) {
-                    y[2 * i] = LANES_LOWER(x[i], x[i + HALF]);
-                    y[2 * i + 1] = LANES_UPPER(x[i], x[i + HALF]);
-                }
-                LANES_UNROLL
-                for (int i = 0; i < TT_WIDTH; i++) x[i] = y[i];
-            }
-            LANES_UNROLL
-            for (int i = 0; i < TT_WIDTH; i++) lanes_store(to + (c + i) * to_row + r, x[i]);
+    lanes x[TT_WIDTH], y[TT_WIDTH];
+    LANES_UNROLL
+    for (int i = 0; i < TT_WIDTH; i++)
+        x[i] = i < rows ? lanes_load(from + i * from_row) : lanes_all(0);
+    LANES_UNROLL
+    for (int round = 1; round < TT_WIDTH; round *= 2) {
+        LANES_UNROLL
+        for (int i = 0; i < HALF; i++) {
+            y[2 * i] = LANES_LOWER(x[i], x[i + HALF]);
+            y[2 * i + 1] = LANES_UPPER(x[i], x[i + HALF]);
         }
+        LANES_UNROLL
+        for (int i = 0; i < TT_WIDTH; i++) x[i] = y[i];
+    }
+    LANES_UNROLL
+    for (int i = 0; i < TT_WIDTH; i++) lanes_store(to + i * TT_PANEL_COLS, x[i]);
+}
+
+static void transpose(tt_size rows, tt_size cols, const double *from, tt_size from_row,
+                      double *panel) {
+    for (tt_size r = 0; r < TT_PANEL_COLS; r += TT_WIDTH) {
+        const tt_size here = rows - r;
+        tt_size c = 0;
+        if (here >= TT_WIDTH)
+            for (; c + TT_WIDTH <= cols; c += TT_WIDTH)
+                transpose_square(TT_WIDTH, from + r * from_row + c, from_row,
+                                 panel + c * TT_PANEL_COLS + r);
+        for (; c + TT_WIDTH <= cols; c += TT_WIDTH)
+            transpose_square(here, from + r * from_row + c, from_row,
+                             panel + c * TT_PANEL_COLS + r);
         for (; c < cols; c++)
             for (int i = 0; i < TT_WIDTH; i++)
-                to[c * to_row + r + i] = from[(r + i) * from_row + c];
+                panel[c * TT_PANEL_COLS + r + i] = i < here ? from[(r + i) * from_row + c] : 0;
     }
-    for (; r < rows; r++)
-        for (tt_size c = 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
 }
 
 /* The same by the C library's fma, for numbers that fma_lanes is not exact for. */
@@ -126,6 +132,8 @@ static void multiply(tt_size m, tt_size kc, tt_strided a, const double *panel, t
     }
     for (; i + TILE_ROWS <= m; i += TILE_ROWS, a.data += TILE_ROWS * a.row)
         row_block(TILE_ROWS, kc, a, panel, panel_row, c + i * c_row, c_row, cols, load);
+    for (; i + 4 <= m; i += 4, a.data += 4 * a.row)
+        row_block(4, kc, a, panel, panel_row, c + i * c_row, c_row, cols, load);
     for (; i + 2 <= m; i += 2, a.data += 2 * a.row)
         row_block(2, kc, a, panel, panel_row, c + i * c_row, c_row, cols, load);
     if (i < m) row_block(1, kc, a, panel, panel_row, c + i * c_row, c_row, cols, load);

@@ -25,9 +25,9 @@ typedef struct tt_kernels {
      * panel has kc <= TT_PANEL_ROWS rows of TT_PANEL_COLS readable entries, panel_row apart. */
     void (*multiply)(tt_size m, tt_size kc, tt_strided a, const double *panel, tt_size panel_row,
                      double *c, tt_size c_row, int cols, bool load);
-    /* to[c * to_row + r] = from[r * from_row + c] for r < rows, c < cols. */
-    void (*transpose)(tt_size rows, tt_size cols, const double *from, tt_size from_row, double *to,
-                      tt_size to_row);
+    /* panel[c][r] = from[r * from_row + c] for c < cols; 0 for r from `rows` up. */
+    void (*transpose)(tt_size rows, tt_size cols, const double *from, tt_size from_row,
+                      double *panel);
     /* One row of softmax and its backward, nothing masked (softmax.h). w may be z, dz may be dw. */
     void (*softmax)(const double *z, tt_size n, double *w);
     void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
