@@ -239,7 +239,7 @@ int foreign_check(const foreign_request *r, FILE *csv, FILE *table, tt_gradcheck
     int code = head_files_read(r->paths, r->mask, &f);
     if (code != EXIT_OK) return code;
     const tt_tensor d_out = tt_tensor_view(f.d_out.data, f.batch * f.heads, f.queries, f.d_v);
-    bool good = read_given(r, &f, file) &&
+    bool good = head_files_fit(&f, HEAD_MATRICES) && read_given(r, &f, file) &&
                 head_gradients_compute(&ours, &f, &r->rule->rule, d_out, NULL) &&
                 ours_are_finite(&f, &ours);
     if (good) {

@@ -94,12 +94,11 @@ static bool shapes_fit(head_files *f) {
     return true;
 }
 
-/* One head at a time is computed; neither the operation nor a subcommand that shows two scales at
- * once keeps more than ten matrices of its weights' size. */
-static bool fits_memory(const head_files *f) {
-    const double bytes = (double)f->queries * (double)f->keys * (10 * sizeof(double));
-    return machine_fits(bytes, "%s, %s: a head of %td queries and %td keys needs", f->paths.q,
-                        f->paths.k, f->queries, f->keys);
+bool head_files_fit(const head_files *f, tt_size matrices) {
+    const double matrix = (double)f->queries * (double)f->keys * sizeof(double);
+    return machine_fits((double)matrices * matrix,
+                        "%s, %s: %td arrays of %td queries and %td keys need", f->paths.q,
+                        f->paths.k, matrices, f->queries, f->keys);
 }
 
 /* ---- Masks from files ------------------------------------------------------------------------ */
@@ -259,8 +258,7 @@ int head_files_read(const head_paths *paths, const mask_request *mask, head_file
     if (read_array(paths->q, ARRAY_FINITE_FLOATS, &out->q) &&
         read_array(paths->k, ARRAY_ALLOW_NONFINITE, &out->k) &&
         read_array(paths->v, ARRAY_ALLOW_NONFINITE, &out->v) &&
-        read_array(paths->d_out, ARRAY_FINITE_FLOATS, &out->d_out) && shapes_fit(out) &&
-        fits_memory(out)) {
+        read_array(paths->d_out, ARRAY_FINITE_FLOATS, &out->d_out) && shapes_fit(out)) {
         if (!mask_request_fits(mask, out->queries, out->keys))
             code = EXIT_USAGE;
         else if (read_masks(mask, out) && seen_rows_finite(out, paths->k, &out->k) &&

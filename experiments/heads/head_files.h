@@ -62,13 +62,20 @@ typedef struct attention_head {
     tt_mask mask;
 } attention_head;
 
-/* Reads the files and the mask's, and checks that all fit: sizes, memory for one head's weights,
- * and that every number is finite but those of keys that no query may attend to. Returns EXIT_OK
- * and the caller frees *out; or EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was
- * printed, and there is nothing to free. The paths are borrowed. */
+/* Reads the files and the mask's, and checks that all fit: sizes, and that every number is finite
+ * but those of keys that no query may attend to. Returns EXIT_OK and the caller frees *out; or
+ * EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was printed, and there is nothing to
+ * free. The paths are borrowed. */
 int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out);
 
 void head_files_free(head_files *f);
+
+/* The most matrices [Tq,Tk] of doubles that attention with its backward keeps of one head, or a
+ * subcommand that shows two scales at once. */
+enum { HEAD_MATRICES = 10 };
+
+/* Whether memory holds so many of them; if not, prints one line. */
+bool head_files_fit(const head_files *f, tt_size matrices);
 
 /* Head `entry`, counted over heads, then batch entries: 0 <= entry < batch * heads. */
 attention_head head_files_at(const head_files *f, tt_size entry);

@@ -2,16 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/stats.h"
 #include "tt/elementary.h"
-#include "tt/rowstats.h"
-
-/* Copies the entries that may be seen to the front of x. */
-static void copy_visible(const unsigned char *may, const double *row, tt_size n, double *x) {
-    for (tt_size j = 0; j < n; j++)
-        if (may[j]) *x++ = row[j];
-}
 
 const char *head_stat_name(int i) {
     static const char *const NAMES[HEAD_STATS + 1] = {
@@ -30,12 +24,44 @@ const char *head_stat_name(int i) {
     return NAMES[i];
 }
 
-static void add_row(double *sum, tt_rowstats row, double deviation) {
-    sum[HEAD_LOGIT_SPREAD] += deviation;
-    sum[HEAD_ENTROPY] += row.entropy;
-    sum[HEAD_MAX_WEIGHT] += row.max_weight;
-    sum[HEAD_PARTICIPATION] += row.participation;
-    sum[HEAD_JACOBIAN_TINY] += row.jacobian < JACOBIAN_TINY;
+/* ---- One row --------------------------------------------------------------------------------- */
+
+/* The visible entries side by side: the row itself where they are its first ones, else copies. */
+static const double *visible_of(const unsigned char *may, tt_size visible, const double *row,
+                                tt_size n, double *x) {
+    if (!memchr(may, 0, (size_t)visible)) return row;
+    tt_size at = 0;
+    for (tt_size j = 0; j < n; j++)
+        if (may[j]) x[at++] = row[j];
+    return x;
+}
+
+static tt_size first_not_finite(const unsigned char *may, const double *row, tt_size n) {
+    for (tt_size j = 0; j < n; j++)
+        if (may[j] && !isfinite(row[j])) return j;
+    return -1;
+}
+
+measured_row row_measure(const unsigned char *may, tt_size visible, const double *logits,
+                         const double *weights, tt_size n, double *x) {
+    measured_row row = {.keys = visible, .beyond = -1};
+    if (visible == 0) return row;
+    row.deviation = stats_deviation(visible_of(may, visible, logits, n, x), visible);
+    if (!isfinite(row.deviation)) row.beyond = first_not_finite(may, logits, n);
+    row.stats = tt_rowstats_compute(visible_of(may, visible, weights, n, x), visible);
+    return row;
+}
+
+/* ---- All rows -------------------------------------------------------------------------------- */
+
+static void add_row(double *sum, const measured_row *row) {
+    sum[HEAD_LOGIT_SPREAD] += row->deviation;
+    sum[HEAD_ENTROPY] += row->stats.entropy;
+    if (row->keys > 1)
+        sum[HEAD_ENTROPY_NORMALISED] += row->stats.entropy / tt_log((double)row->keys);
+    sum[HEAD_MAX_WEIGHT] += row->stats.max_weight;
+    sum[HEAD_PARTICIPATION] += row->stats.participation;
+    sum[HEAD_JACOBIAN_TINY] += row->stats.jacobian < JACOBIAN_TINY;
 }
 
 /* From sums over rows to what is reported; jacobian holds a value a row. */
@@ -53,32 +79,38 @@ static void divide(head_stats *s, tt_size choices, double *jacobian) {
     x[HEAD_JACOBIAN_P90] = stats_quantile(jacobian, s->rows, 0.9);
 }
 
-bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out) {
-    double *x = malloc((size_t)(logits.cols > 0 ? logits.cols : 1) * sizeof *x);
-    double *jacobian = malloc((size_t)(logits.rows > 0 ? logits.rows : 1) * sizeof *jacobian);
-    unsigned char *may = malloc((size_t)(logits.cols > 0 ? logits.cols : 1));
+bool head_stats_of_rows(const measured_row *rows, tt_size count, head_stats *out) {
+    double *jacobian = malloc((size_t)(count > 0 ? count : 1) * sizeof *jacobian);
     tt_size choices = 0; /* rows with at least two keys */
     *out = (head_stats){.rows = 0};
-    for (tt_size i = 0; x && jacobian && may && i < logits.rows; i++) {
-        const tt_size n = tt_mask_row(mask, 0, i, logits.rows, logits.cols, may);
-        if (n == 0) continue;
-        copy_visible(may, logits.data + i * logits.cols, logits.cols, x);
-        const double deviation = stats_deviation(x, n);
-        copy_visible(may, weights.data + i * logits.cols, logits.cols, x);
-        tt_rowstats row = tt_rowstats_compute(x, n);
-        add_row(out->value, row, deviation);
-        jacobian[out->rows++] = row.jacobian;
-        if (n < 2) continue;
-        choices++;
-        out->value[HEAD_ENTROPY_NORMALISED] += row.entropy / tt_log((double)n);
+    if (!jacobian) return false;
+    for (tt_size i = 0; i < count; i++) {
+        if (rows[i].keys == 0) continue;
+        add_row(out->value, &rows[i]);
+        jacobian[out->rows++] = rows[i].stats.jacobian;
+        choices += rows[i].keys > 1;
     }
     if (out->rows > 0)
         divide(out, choices, jacobian);
     else
         for (int i = 0; i < HEAD_STATS; i++) out->value[i] = NAN;
-    bool good = x && jacobian && may;
+    free(jacobian);
+    return true;
+}
+
+bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out) {
+    const tt_size rows = logits.rows, n = logits.cols;
+    measured_row *row = malloc((size_t)(rows > 0 ? rows : 1) * sizeof *row);
+    double *x = malloc((size_t)(n > 0 ? n : 1) * sizeof *x);
+    unsigned char *may = malloc((size_t)(n > 0 ? n : 1));
+    bool good = row && x && may;
+    for (tt_size i = 0; good && i < rows; i++) {
+        const tt_size visible = tt_mask_row(mask, 0, i, rows, n, may);
+        row[i] = row_measure(may, visible, logits.data + i * n, weights.data + i * n, n, x);
+    }
+    good = good && head_stats_of_rows(row, rows, out);
     free(may);
     free(x);
-    free(jacobian);
+    free(row);
     return good;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "tt/mask.h"
+#include "tt/rowstats.h"
 
 /* Below this Frobenius norm of its softmax Jacobian a row passes no gradient worth the name. */
 #define JACOBIAN_TINY 1e-6
@@ -40,7 +41,23 @@ typedef struct head_stats {
     double value[HEAD_STATS];
 } head_stats;
 
-/* Statistics of one head's logits and weights, both [1,Tq,Tk]. False without memory. */
+/* What is measured of one row, the query's visible keys. */
+typedef struct measured_row {
+    tt_size keys;      /* how many it sees; if 0, all else means nothing */
+    tt_size beyond;    /* the first of them whose logit is not finite; -1: all are */
+    double deviation;  /* standard deviation of the logits */
+    tt_rowstats stats; /* of the weights; its argmax counts visible keys only */
+} measured_row;
+
+/* Measures logits and weights [n], of which `visible` count: those where may is not 0. x[n] is
+ * scratch. */
+measured_row row_measure(const unsigned char *may, tt_size visible, const double *logits,
+                         const double *weights, tt_size n, double *x);
+
+/* The rows taken together, in their order. False without memory. */
+bool head_stats_of_rows(const measured_row *rows, tt_size count, head_stats *out);
+
+/* Both, of one head's logits and weights, [1,Tq,Tk] each. False without memory. */
 bool head_stats_compute(const tt_mask *mask, tt_tensor logits, tt_tensor weights, head_stats *out);
 
 #endif

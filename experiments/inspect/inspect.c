@@ -11,6 +11,7 @@
 #include "common/message.h"
 #include "common/results.h"
 #include "common/scale_option.h"
+#include "common/settings.h"
 #include "heads/head_files.h"
 #include "inspect/layer.h"
 #include "inspect/report.h"
@@ -30,6 +31,7 @@ static const option_spec OPTIONS[] = {
     {"save-weights", "P.npy", "", "write all weights, [..,Tq,Tk]"},
     {"save-gradients", "DIR", "", "write dQ.npy, dK.npy, dV.npy, and dO.npy where it is random"},
     {"seed", "N", "0", "seed of the random dO, as for torch.manual_seed"},
+    {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     {"quiet", NULL, "", "no tables, no sentences"},
 };
 
@@ -49,7 +51,7 @@ typedef struct request {
     mask_request mask;
     path_list q, k, v;
     int64_t heads[LIST_MOST], seed;
-    int head_count;
+    int head_count, threads;
     const char *output, *d_out, *save_weights, *save_gradients;
     bool quiet;
 } request;
@@ -103,7 +105,8 @@ static bool read_output(request *q) {
 static bool read_request(request *q) {
     const options *o = q->text;
     if (!mask_request_read(o, &q->mask) || !scale_option_one(o, &q->scale) ||
-        !options_int(o, "seed", 0, 4294967295, &q->seed) || !read_files(q) ||
+        !options_int(o, "seed", 0, 4294967295, &q->seed) || !settings_threads(o, &q->threads) ||
+        !read_files(q) ||
         (options_given(o, "heads") &&
          !options_int_list(o, "heads", 0, 1000000, q->heads, &q->head_count)) ||
         !read_saving(q) || !read_output(q))
@@ -121,20 +124,8 @@ typedef struct run {
     const request *request;
     inspect_layer layers[LIST_MOST];
     int layer; /* the one at work; at the end, their count */
-    saved_weights saved;
     results files;
 } run;
-
-/* The weights of a head, on their way to where they were asked for. */
-static bool on_weights(void *context, const head_files *f, tt_size entry,
-                       const attention_head *head, tt_tensor weights) {
-    run *r = context;
-    const request *q = r->request;
-    for (int i = 0; i < q->head_count; i++)
-        if (q->heads[i] == entry)
-            inspect_weights_rows(r->files.file[WEIGHTS].stream, r->layer, 0, entry, head, weights);
-    return !q->save_weights[0] || saved_weights_take(&r->saved, f, entry, weights);
-}
 
 static bool heads_exist(const request *q, const head_files *f) {
     for (int i = 0; i < q->head_count; i++)
@@ -144,11 +135,51 @@ static bool heads_exist(const request *q, const head_files *f) {
     return true;
 }
 
-static bool save(const run *r, const head_files *f) {
-    const request *q = r->request;
-    return (!q->save_weights[0] || saved_weights_write(&r->saved, f, q->save_weights)) &&
+static bool is_chosen(const request *q, tt_size entry) {
+    for (int i = 0; i < q->head_count; i++)
+        if (q->heads[i] == entry) return true;
+    return false;
+}
+
+static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
+    const tt_size heads = f->batch * f->heads;
+    bool *wanted = calloc((size_t)heads, sizeof *wanted);
+    if (!wanted) return complain("out of memory");
+    for (tt_size e = 0; e < heads; e++) wanted[e] = q->save_weights[0] || is_chosen(q, e);
+    const bool good = kept_weights_new(out, f, wanted, q->save_gradients[0] ? HEAD_MATRICES : 0);
+    free(wanted);
+    return good;
+}
+
+/* The weights of --heads, in the order of heads. */
+static void write_figure(const run *r, const head_files *f, const kept_weights *w) {
+    for (tt_size e = 0; e < f->heads; e++) {
+        if (!is_chosen(r->request, e)) continue;
+        const attention_head head = head_files_at(f, e);
+        inspect_weights_rows(r->files.file[WEIGHTS].stream, r->layer, 0, e, &head,
+                             tt_tensor_view(w->of[e], 1, f->queries, f->keys));
+    }
+}
+
+static bool save(const request *q, const head_files *f, const kept_weights *w) {
+    return (!q->save_weights[0] || kept_weights_write(w, f, q->save_weights)) &&
            (!q->save_gradients[0] || save_gradients(f, &q->rules.rule[q->rules.used]->rule,
                                                     (uint64_t)q->seed, q->save_gradients));
+}
+
+static int measure_layer(run *r, const head_files *f) {
+    const request *q = r->request;
+    kept_weights w;
+    if (!heads_exist(q, f)) return EXIT_USAGE;
+    if (!keep_weights(q, f, &w)) return EXIT_FAILED;
+    int code = inspect_layer_measure(f, &q->rules, q->threads, w.of, &r->layers[r->layer]);
+    if (code == EXIT_OK) {
+        write_figure(r, f, &w);
+        r->layer++;
+        if (!save(q, f, &w)) code = EXIT_FAILED;
+    }
+    kept_weights_free(&w);
+    return code;
 }
 
 static int run_layer(run *r) {
@@ -158,14 +189,7 @@ static int run_layer(run *r) {
     head_paths paths = {q->q.path[n], q->k.path[n], q->v.count > 0 ? q->v.path[n] : "", q->d_out};
     int code = head_files_read(&paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
-    if (!heads_exist(q, &f))
-        code = EXIT_USAGE;
-    else
-        code = inspect_layer_measure(&f, &q->rules, on_weights, r, &r->layers[n]);
-    if (code == EXIT_OK) {
-        r->layer++;
-        if (!save(r, &f)) code = EXIT_FAILED;
-    }
+    code = measure_layer(r, &f);
     head_files_free(&f);
     return code;
 }
@@ -202,7 +226,6 @@ static int run_all(run *r) {
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);
-    saved_weights_free(&r->saved);
     return code;
 }
 

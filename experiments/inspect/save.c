@@ -27,23 +27,37 @@ static void shape_like_q(const head_files *f, tt_size last, ptrdiff_t dim[ARRAY_
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-bool saved_weights_take(saved_weights *w, const head_files *f, tt_size entry, tt_tensor weights) {
-    tt_size count = f->queries * f->keys;
-    if (!w->data) w->data = tt_tensor_new(f->batch * f->heads, f->queries, f->keys).data;
-    if (!w->data) return complain("--save-weights: out of memory");
-    memcpy(w->data + entry * count, weights.data, (size_t)count * sizeof *w->data);
-    return true;
+bool kept_weights_new(kept_weights *w, const head_files *f, const bool *wanted, tt_size more) {
+    const tt_size heads = f->batch * f->heads;
+    tt_size count = 0;
+    for (tt_size e = 0; e < heads; e++) count += wanted[e];
+    *w = (kept_weights){NULL, NULL};
+    if (!head_files_fit(f, count + more)) return false;
+    w->data = tt_tensor_new(count, f->queries, f->keys).data;
+    w->of = calloc((size_t)heads, sizeof *w->of);
+    if (w->data && w->of) {
+        double *place = w->data;
+        for (tt_size e = 0; e < heads; e++) {
+            if (!wanted[e]) continue;
+            w->of[e] = place;
+            place += f->queries * f->keys;
+        }
+        return true;
+    }
+    kept_weights_free(w);
+    return complain("out of memory");
 }
 
-bool saved_weights_write(const saved_weights *w, const head_files *f, const char *path) {
+bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path) {
     ptrdiff_t dim[ARRAY_MAX_DIMS];
     shape_like_q(f, f->keys, dim);
     return write_array(path, f->q.ndim, dim, w->data);
 }
 
-void saved_weights_free(saved_weights *w) {
+void kept_weights_free(kept_weights *w) {
     free(w->data);
-    w->data = NULL;
+    free(w->of);
+    *w = (kept_weights){NULL, NULL};
 }
 
 /* ---- Gradients ------------------------------------------------------------------------------- */

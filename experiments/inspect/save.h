@@ -7,18 +7,20 @@
 #include "heads/head_files.h"
 #include "tt/scale.h"
 
-/* Weights [..,Tq,Tk] with the leading dimensions of Q, filled head by head. */
-typedef struct saved_weights {
-    double *data; /* NULL before the first head */
-} saved_weights;
+/* Room for the weights [Tq,Tk] of those heads that are wanted, one after the other. */
+typedef struct kept_weights {
+    double *data, **of; /* of[batch * heads]: a place in data, or NULL */
+} kept_weights;
 
-/* Copies one head's weights into place. False, after one line on standard error, without memory. */
-bool saved_weights_take(saved_weights *w, const head_files *f, tt_size entry, tt_tensor weights);
+/* Zeros, for each head whose wanted[entry] is true. False after one line on standard error if that
+ * and `more` matrices [Tq,Tk] are beyond memory. The caller frees. */
+bool kept_weights_new(kept_weights *w, const head_files *f, const bool *wanted, tt_size more);
 
-/* Writes what was taken. False after one line on standard error. */
-bool saved_weights_write(const saved_weights *w, const head_files *f, const char *path);
+/* Writes the weights of all heads, which were all wanted, as [..,Tq,Tk] with the leading dimensions
+ * of Q. False after one line on standard error. */
+bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path);
 
-void saved_weights_free(saved_weights *w);
+void kept_weights_free(kept_weights *w);
 
 /* Writes dQ.npy, dK.npy and dV.npy, with the shapes of Q, K and V, into the folder, which is made
  * if it is not there. The gradient of the output is the files' dO, or, if they have none, drawn as

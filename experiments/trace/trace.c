@@ -112,7 +112,8 @@ static int run_files(const request *q) {
     head_files f;
     int code = head_files_read(&q->paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
-    show_files(q, &f);
+    if (!head_files_fit(&f, HEAD_MATRICES)) code = EXIT_FAILED;
+    if (code == EXIT_OK) show_files(q, &f);
     for (tt_size e = 0; e < f.batch * f.heads && code == EXIT_OK; e++) {
         char heading[64];
         attention_head head = head_files_at(&f, e);
