@@ -108,7 +108,7 @@ static bool measure(const strip *s, tt_size i, int rule) {
     const tt_tensor w = tt_value(s->row_tape, tt_softmax(s->row_tape, tt_const(s->row_tape, z)));
     if (!w.data) return false;
     *out = row_measure(row->may, row->visible, z.data, w.data, row->keys, s->x);
-    if (rule == head->rules->used && head->weights)
+    if (head->weights && rule == inspect_rules_first_alike(head->rules, head->rules->used))
         memcpy(head->weights + at * head->at.k.rows, w.data, (size_t)w.cols * sizeof *w.data);
     return true;
 }
