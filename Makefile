@@ -100,7 +100,7 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 asan:
 	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O2 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
-# Threads are in three subcommands only, so these run, with more threads than processors.
+# Threads are in four subcommands only, so these run, with more threads than processors.
 tsan:
 	$(MAKE) all BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
 	build/tsan/sqrtdk stall --d-k 3,8 --lr 1,0.5 --seed 0..3 --steps 40 --batch 4 --tokens 5 --d-model 6 \
@@ -108,6 +108,7 @@ tsan:
 	build/tsan/sqrtdk saturation --d-k 2,8 --keys 4,16 --rows 2000 --threads 4 --quiet \
 	  --output build/tsan/saturation.csv
 	build/tsan/sqrtdk gradcheck --d-k 2 --threads 4 --quiet --output build/tsan/gradcheck.csv
+	build/tsan/sqrtdk inspect $(REAL_PART) --threads 4 --quiet --output build/tsan/inspect.csv
 
 # The suites that are LONG under valgrind (tests/suites.h) are left out; what they run is run by
 # others, and saturation by two small runs.

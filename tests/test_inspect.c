@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "common/scaling.h"
+#include "heads/head_stats.h"
 #include "suites.h"
 #include "support.h"
-#include "tt/scale.h"
+#include "tt/attention.h"
 
 #define REAL GOLDEN "real/layer"
 #define LAYER_0 "inspect --q " REAL "0_q.npy --k " REAL "0_k.npy --causal "
@@ -114,6 +115,117 @@ START_TEST(the_locale_changes_nothing) {
     run_quietly("", LAYER_0, "inspect_point");
     run_quietly(COMMA_LOCALE, LAYER_0, "inspect_comma");
     assert_same_file(SCRATCH "inspect_point.csv", SCRATCH "inspect_comma.csv");
+}
+END_TEST
+
+/* ---- The operation --------------------------------------------------------------------------- */
+
+/* What tt_attention makes of Q and K [1,T,d], or with a batch. */
+static tt_var attend(tt_tape *tape, tt_tensor q, tt_tensor k, int rule, tt_mask mask) {
+    const tt_tensor v = tt_tensor_view(k.data, k.batch, k.rows, 0);
+    tt_tape_reset(tape);
+    const tt_var out =
+        tt_attention(tape, tt_const(tape, q), tt_const(tape, k), tt_const(tape, v),
+                     (tt_attention_options){.rule = &scaling_at(rule)->rule, .mask = mask});
+    ck_assert(!tt_tape_error(tape));
+    return out;
+}
+
+START_TEST(statistics_are_those_of_the_operation_under_every_rule) {
+    static const tt_mask CAUSAL = {TT_CAUSAL_TOP_LEFT, NULL, NULL};
+    array q = read_array(REAL "0_q.npy"), k = read_array(REAL "0_k.npy");
+    table t = inspect_table(LAYER_0);
+    tt_tape *tape = tt_tape_new();
+    for (int h = 0; h < H; h++)
+        for (int r = 0; scaling_at(r); r++) {
+            head_stats s;
+            tt_var out = attend(tape, tt_tensor_view(q.data + h * T * D, 1, T, D),
+                                tt_tensor_view(k.data + h * T * D, 1, T, D), r, CAUSAL);
+            ck_assert(head_stats_compute(&CAUSAL, tt_attention_logits(tape, out),
+                                         tt_attention_weights(tape, out), &s));
+            for (int i = 0; i < HEAD_STATS; i++)
+                ck_assert(number_in(&t, 0, 0, h, scaling_at(r)->name, head_stat_name(i)) ==
+                          s.value[i]);
+        }
+    tt_tape_free(tape);
+    table_free(&t);
+    array_free(&q);
+    array_free(&k);
+}
+END_TEST
+
+/* Queries see a few keys here and there, the first ones none; more queries than keys or fewer. */
+static void assert_weights_of_the_operation(tt_size queries, tt_size keys, const char *options,
+                                            tt_mask mask) {
+    tt_rng rng;
+    tt_tensor in[3];
+    tt_tape *tape = tt_tape_new();
+    draw_inputs(&rng, 11, in, 1, queries, keys, 5, 1);
+    write_array(SCRATCH "op_q.npy", 2, (ptrdiff_t[]){queries, 5}, in[0].data);
+    write_array(SCRATCH "op_k.npy", 2, (ptrdiff_t[]){keys, 5}, in[1].data);
+    for (int r = 0; scaling_at(r); r++) {
+        char command[512];
+        (void)snprintf(command, sizeof command,
+                       "inspect --q " SCRATCH "op_q.npy --k " SCRATCH
+                       "op_k.npy --save-weights " SCRATCH "op_w.npy --scale %s %s",
+                       scaling_at(r)->name, options);
+        free(inspect_csv(command));
+        array w = read_array(SCRATCH "op_w.npy");
+        assert_same_bits(tt_tensor_view(w.data, 1, queries, keys),
+                         tt_attention_weights(tape, attend(tape, in[0], in[1], r, mask)));
+        array_free(&w);
+    }
+    tt_tape_free(tape);
+    free_inputs(in);
+}
+
+START_TEST(saved_weights_are_those_of_the_operation_under_every_rule_and_mask) {
+    enum { QUERIES = 71, KEYS = 45 }; /* several strips of rows, the last one short */
+    static double allowed[QUERIES * KEYS];
+    static unsigned char bytes[QUERIES * KEYS];
+    for (int i = 0; i < QUERIES * KEYS; i++)
+        allowed[i] = bytes[i] = i / KEYS >= 3 && (i * 7 + i / KEYS) % 11 < 3;
+    write_array(SCRATCH "op_allowed.npy", 2, (ptrdiff_t[]){QUERIES, KEYS}, allowed);
+    assert_weights_of_the_operation(QUERIES, KEYS, "--allowed " SCRATCH "op_allowed.npy",
+                                    (tt_mask){TT_CAUSAL_NONE, NULL, bytes});
+    assert_weights_of_the_operation(QUERIES, KEYS, "--mask causal-bottom-right",
+                                    (tt_mask){TT_CAUSAL_BOTTOM_RIGHT, NULL, NULL});
+    assert_weights_of_the_operation(KEYS, QUERIES, "--mask causal-top-left",
+                                    (tt_mask){TT_CAUSAL_TOP_LEFT, NULL, NULL});
+}
+END_TEST
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+START_TEST(same_bytes_for_1_2_3_and_20_threads) {
+    static const int THREADS[] = {1, 2, 3, 20}; /* for 8 heads in strips of rows */
+    static const char *const FILES[] = {".csv", "_weights.csv", ".npy"};
+    for (int i = 0; i < LENGTH(THREADS); i++) {
+        char command[512], name[32];
+        (void)snprintf(name, sizeof name, "inspect_%d", THREADS[i]);
+        (void)snprintf(command, sizeof command,
+                       LAYER_0 "--heads 1,5 --save-weights " SCRATCH "%s.npy --threads %d", name,
+                       THREADS[i]);
+        run_quietly("", command, name);
+        assert_same_results("inspect_1", name, FILES, LENGTH(FILES));
+    }
+}
+END_TEST
+
+START_TEST(the_first_head_at_fault_is_refused_whoever_finds_it) {
+    enum { HEADS = 4, LONG = 80 };
+    static double q[HEADS * LONG], k[HEADS * LONG];
+    for (int i = 0; i < HEADS * LONG; i++) q[i] = k[i] = 1;
+    q[1 * LONG + 70] = k[1 * LONG + 3] = 1e200; /* the last strip of head 1 */
+    q[2 * LONG + 5] = k[2 * LONG + 0] = 1e200;  /* the first ones of head 2 */
+    q[3 * LONG + 0] = k[3 * LONG + 0] = 1e200;
+    write_array(SCRATCH "far_q.npy", 3, (ptrdiff_t[]){HEADS, LONG, 1}, q);
+    write_array(SCRATCH "far_k.npy", 3, (ptrdiff_t[]){HEADS, LONG, 1}, k);
+    for (int threads = 1; threads <= 5; threads++)
+        assert_refused(1, "the logit of query 70 and key 3 (scale none) is beyond the range",
+                       "inspect --causal --q " SCRATCH "far_q.npy --k " SCRATCH
+                       "far_k.npy --threads %d",
+                       threads);
 }
 END_TEST
 
@@ -336,6 +448,7 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--q a,b --k c,d --save-weights P.npy", "expected one layer at a time"},
         {"--q a --k b --save-gradients d", "--save-gradients: expected --v"},
         {"--q a --k b --do c", "--do: expected with --save-gradients"},
+        {"--q a --k b --threads 0", "--threads '0': expected a whole number from 1"},
         {"--q a --k b --seed -1", "--seed '-1': expected a whole number from 0"},
         {"--q a --k b --heads x", "--heads 'x': expected whole numbers"},
         {"--q a --k b --heads 0 --output -", "--heads with --output to no regular file"},
@@ -474,6 +587,22 @@ START_TEST(a_product_beyond_the_range_of_a_double_is_refused) {
 }
 END_TEST
 
+START_TEST(what_no_memory_can_hold_is_refused_before_it_is_begun) {
+    enum { LONG = 2000000 }; /* a matrix of its weights takes 32 terabytes */
+    double *zeros = calloc(LONG, sizeof *zeros);
+    write_array(SCRATCH "long.npy", 2, (ptrdiff_t[]){LONG, 1}, zeros);
+    free(zeros);
+    const char *files = "--q " SCRATCH "long.npy --k " SCRATCH "long.npy";
+    assert_refused(1, ": 1 matrices [2000000,2000000] of weights or the like need",
+                   "inspect %s --save-weights " SCRATCH "never.npy", files);
+    assert_refused(1, ": 1 matrices [2000000,2000000]", "inspect %s --heads 0", files);
+    assert_refused(1, ": 10 matrices [2000000,2000000]",
+                   "inspect %s --v " SCRATCH "long.npy --save-gradients " SCRATCH "never", files);
+    assert_refused(1, ": 10 matrices [2000000,2000000]", "trace %s --v " SCRATCH "long.npy", files);
+    (void)unlink(SCRATCH "long.npy");
+}
+END_TEST
+
 START_TEST(no_query_sees_a_key_is_said) {
     write_worked_example();
     write_text(SCRATCH "zero.csv", "0\n");
@@ -503,6 +632,10 @@ Suite *inspect_suite(void) {
                             one_sentence_says_that_every_typical_row_gets_a_gradient,
                             a_saturated_head_is_named,
                             the_locale_changes_nothing,
+                            statistics_are_those_of_the_operation_under_every_rule,
+                            saved_weights_are_those_of_the_operation_under_every_rule_and_mask,
+                            same_bytes_for_1_2_3_and_20_threads,
+                            the_first_head_at_fault_is_refused_whoever_finds_it,
                             fewer_heads_of_keys_are_repeated_and_said,
                             one_head_and_a_batch_of_heads_are_the_same_heads,
                             an_allowed_file_can_say_what_causal_says,
@@ -520,6 +653,7 @@ Suite *inspect_suite(void) {
                             masks_that_mean_nothing_are_refused,
                             a_folder_and_a_missing_file_are_refused,
                             a_product_beyond_the_range_of_a_double_is_refused,
+                            what_no_memory_can_hold_is_refused_before_it_is_begun,
                             no_query_sees_a_key_is_said,
                             what_cannot_be_written_is_exit_1_with_the_systems_reason};
     Suite *suite = suite_of("inspect", tests, LENGTH(tests), 60);

@@ -97,7 +97,7 @@ static bool shapes_fit(head_files *f) {
 bool head_files_fit(const head_files *f, tt_size matrices) {
     const double matrix = (double)f->queries * (double)f->keys * sizeof(double);
     return machine_fits((double)matrices * matrix,
-                        "%s, %s: %td arrays of %td queries and %td keys need", f->paths.q,
+                        "%s, %s: %td matrices [%td,%td] of weights or the like need", f->paths.q,
                         f->paths.k, matrices, f->queries, f->keys);
 }
 
