@@ -169,7 +169,7 @@ static bool save(const request *q, const head_files *f, const kept_weights *w) {
 
 static int measure_layer(run *r, const head_files *f) {
     const request *q = r->request;
-    kept_weights w;
+    kept_weights w = {NULL, NULL};
     if (!heads_exist(q, f)) return EXIT_USAGE;
     if (!keep_weights(q, f, &w)) return EXIT_FAILED;
     int code = inspect_layer_measure(f, &q->rules, q->threads, w.of, &r->layers[r->layer]);
