@@ -230,8 +230,7 @@ static void weigh(const block *b) {
         for (tt_size j = 0; j < b->tk; j++)
             b->z[i * b->tk + j] *= b->row_factor[i] * b->col_factor[j];
     /* 3. P = softmax(Z) */
-    for (tt_size i = 0; i < b->tq; i++)
-        tt_softmax_row(b->z + i * b->tk, allowed_row(b, i), b->tk, b->p + i * b->tk);
+    tt_softmax_rows(b->z, b->allowed, b->tq, b->tk, b->p);
 }
 
 static void attention_forward(const tt_call *c) {

@@ -28,8 +28,9 @@ typedef struct tt_kernels {
     /* panel[c][r] = from[r * from_row + c] for c < cols; 0 for r from `rows` up. */
     void (*transpose)(tt_size rows, tt_size cols, const double *from, tt_size from_row,
                       double *panel);
-    /* One row of softmax and its backward, nothing masked (softmax.h). w may be z, dz may be dw. */
-    void (*softmax)(const double *z, tt_size n, double *w);
+    /* Rows of softmax and the backward of one, nothing masked (softmax.h). w may be z, dz may be
+     * dw. */
+    void (*softmax)(const double *z, tt_size rows, tt_size n, double *w);
     void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
     /* y_j = tt_log(x_j). */
     void (*log)(const double *x, tt_size n, double *y);

@@ -124,10 +124,13 @@ LANES_INLINE lanes lanes_larger(lanes x, lanes than) {
 }
 
 LANES_INLINE bool lanes_any(lane_bits mask) {
-    uint64_t any = 0;
-    LANES_UNROLL
-    for (int l = 0; l < TT_WIDTH; l++) any |= mask[l];
-    return any != 0;
+#if TT_WIDTH == 8 /* one lane after the other takes as long as the work that asks */
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif TT_WIDTH == 4
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+    return (mask[0] | mask[1]) != 0;
+#endif
 }
 
 /* The largest lane, of which none is NaN. */

@@ -164,8 +164,7 @@ tt_var tt_mul_scalar(tt_tape *tape, tt_var a, double s) {
 
 static void softmax_forward(const tt_call *c) {
     const tt_size n = c->out.cols;
-    for (tt_size r = 0; r < c->out.batch * c->out.rows; r++)
-        tt_softmax_row(c->in[0].data + r * n, NULL, n, c->out.data + r * n);
+    tt_softmax_rows(c->in[0].data, NULL, c->out.batch * c->out.rows, n, c->out.data);
 }
 
 static void softmax_backward(const tt_call *c) {

@@ -23,7 +23,14 @@ void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, do
     if (allowed && count == 0)
         memset(w, 0, (size_t)n * sizeof *w);
     else
-        kernels_for(n)->softmax(allowed ? w : z, n, w);
+        kernels_for(n)->softmax(allowed ? w : z, 1, n, w);
+}
+
+void tt_softmax_rows(const double *z, const unsigned char *allowed, tt_size rows, tt_size n,
+                     double *w) {
+    if (!allowed) kernels_for(n)->softmax(z, rows, n, w);
+    for (tt_size r = 0; allowed && r < rows; r++)
+        tt_softmax_row(z + r * n, allowed + r * n, n, w + r * n);
 }
 
 /* What is not allowed has weight 0, and so no part in the sum once its dw is a finite number. */

@@ -12,6 +12,10 @@
  * within rounding; an allowed NaN or +inf gives NaN. */
 void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, double *w);
 
+/* The same for [rows,n]. */
+void tt_softmax_rows(const double *z, const unsigned char *allowed, tt_size rows, tt_size n,
+                     double *w);
+
 /* dz = J^T dw, J = diag(w) - w w^T: the gradient of the row's logits from that of its weights.
  *
  * The textbook form w_i (dw_i - sum_j w_j dw_j) cancels in a saturated row: with one weight next to

@@ -10,7 +10,7 @@
 #include "tt/elementary.h"
 
 /* The largest entry, -infinity if there is none; NaN is passed over. */
-static double largest(const double *z, tt_size n) {
+LANES_INLINE double largest(const double *z, tt_size n) {
     double most = -INFINITY;
     tt_size j = 0;
     if (n >= TT_WIDTH) {
@@ -32,32 +32,57 @@ static double largest(const double *z, tt_size n) {
     return most;
 }
 
-static void softmax(const double *z, tt_size n, double *w) {
+/* Apart, so that the loop around it keeps its registers. */
+static __attribute__((noinline)) void exp_one_by_one(const double *z, double most, double *w) {
+    for (int l = 0; l < TT_WIDTH; l++) w[l] = tt_exp(z[l] - most);
+}
+
+/* w_j = exp(z_j - most); their sum. */
+LANES_INLINE double exp_row(const double *z, double most, tt_size n, double *w) {
     double sums[SUM_LANES] = {0};
-    const double most = largest(z, n);
+    lanes sum[SUM_VECTORS] = {{0}};
     tt_size j = 0;
-    for (; j + TT_WIDTH <= n; j += TT_WIDTH) {
-        const lanes x = lanes_load(z + j) - most;
-        if (!lanes_any((lane_bits)(x < -708))) /* where exp_lanes is right; a NaN stays one too */
-            lanes_store(w + j, exp_lanes(x));
-        else
-            for (int l = 0; l < TT_WIDTH; l++) w[j + l] = tt_exp(z[j + l] - most);
-    }
-    for (; j < n; j++) w[j] = tt_exp(z[j] - most);
-
-    if (n >= SUM_LANES) {
-        lanes sum[SUM_VECTORS] = {{0}};
-        for (j = 0; j + SUM_LANES <= n; j += SUM_LANES) {
-            LANES_UNROLL
-            for (int v = 0; v < SUM_VECTORS; v++) sum[v] += lanes_load(w + j + v * TT_WIDTH);
+    for (; j + SUM_LANES <= n; j += SUM_LANES) {
+        LANES_UNROLL
+        for (int v = 0; v < SUM_VECTORS; v++) {
+            const tt_size at = j + v * TT_WIDTH;
+            const lanes x = lanes_load(z + at) - most;
+            const lane_bits none = (lane_bits)(x <= -746);
+            if (!lanes_any((lane_bits)(x < -708) & ~none)) /* where exp_lanes is right, or NaN */
+                lanes_store(w + at, lanes_of(bits_of(exp_lanes(x)) & ~none));
+            else
+                exp_one_by_one(z + at, most, w + at);
+            sum[v] += lanes_load(w + at);
         }
-        lanes_store_sums(sums, sum);
     }
-    for (j = n - n % SUM_LANES; j < n; j++) sums[j % SUM_LANES] += w[j];
+    if (j > 0) lanes_store_sums(sums, sum);
+    for (; j < n; j++) {
+        w[j] = tt_exp(z[j] - most);
+        sums[j % SUM_LANES] += w[j];
+    }
+    return lanes_total(sums);
+}
 
-    const double total = lanes_total(sums);
-    for (j = 0; j + TT_WIDTH <= n; j += TT_WIDTH) lanes_store(w + j, lanes_load(w + j) / total);
+LANES_INLINE void divide_row(double *w, tt_size n, double total) {
+    tt_size j = 0;
+    for (; j + TT_WIDTH <= n; j += TT_WIDTH) lanes_store(w + j, lanes_load(w + j) / total);
     for (; j < n; j++) w[j] /= total;
+}
+
+/* So many rows take each pass together: alone a row would wait for its last pass to end. */
+enum { ROWS_AT_ONCE = 8 };
+
+static void softmax(const double *z, tt_size rows, tt_size n, double *w) {
+    double most[ROWS_AT_ONCE], total[ROWS_AT_ONCE];
+    for (tt_size first = 0; first < rows; first += ROWS_AT_ONCE) {
+        const tt_size count = rows - first < ROWS_AT_ONCE ? rows - first : ROWS_AT_ONCE;
+        const double *from = z + first * n;
+        double *to = w + first * n;
+        for (tt_size r = 0; r < count; r++) most[r] = largest(from + r * n, n);
+        for (tt_size r = 0; r < count; r++)
+            total[r] = exp_row(from + r * n, most[r], n, to + r * n);
+        for (tt_size r = 0; r < count; r++) divide_row(to + r * n, n, total[r]);
+    }
 }
 
 /* Where the first of the largest weights is; anywhere if all are NaN, as the gradient is then. */

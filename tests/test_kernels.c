@@ -71,13 +71,30 @@ START_TEST(softmax_and_its_backward_have_the_plain_definitions_bits) {
             for (tt_size j = 0; j < n; j++) z[j] *= SPREADS[s];
             if (s == 3) z[n / 2] = z[n - 1]; /* a tie, perhaps for the largest */
             if (s == 4) dw[n / 3] = INFINITY;
-            kernels->softmax(z, n, got);
+            kernels->softmax(z, 1, n, got);
             softmax_plainly(z, n, expected);
             assert_bits("softmax", got, expected, n);
             kernels->softmax_backward(got, dw, n, dz);
             backward_plainly(got, dw, n, exact);
             assert_bits("backward", dz, exact, n);
         }
+}
+END_TEST
+
+/* Rows go through the passes a few together; the last ones are fewer. */
+START_TEST(softmax_of_many_rows_is_that_of_each) {
+    enum { ROWS = 19, N = 11 };
+    const tt_kernels *kernels = kernels_of(_i);
+    double z[ROWS * N], got[ROWS * N], expected[N];
+    tt_rng rng;
+    tt_rng_seed(&rng, 8);
+    tt_rng_normal(&rng, z, ROWS * N);
+    for (int j = 0; j < N; j++) z[5 * N + j] *= 400; /* a row with weights of 0 */
+    if (kernels) kernels->softmax(z, ROWS, N, got);
+    for (tt_size r = 0; kernels && r < ROWS; r++) {
+        softmax_plainly(z + r * N, N, expected);
+        assert_bits("softmax", got + r * N, expected, N);
+    }
 }
 END_TEST
 
@@ -237,6 +254,7 @@ Suite *kernels_suite(void) {
                             fused_multiply_add_gives_zeros_their_sign,
                             what_the_additions_cannot_carry_is_told};
     const TTest *each[] = {softmax_and_its_backward_have_the_plain_definitions_bits,
+                           softmax_of_many_rows_is_that_of_each,
                            logarithms_have_the_scalar_functions_bits,
                            normals_have_the_bits_of_one_pair_after_the_other};
     Suite *suite = suite_of("kernels", tests, LENGTH(tests), 60);
