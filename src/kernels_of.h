@@ -6,8 +6,12 @@
 #include "kernels.h"
 #include "rng_lanes.h"
 #include "softmax_lanes.h"
+#include "sum_lanes.h"
 
 #define KERNELS                                                                                    \
-    { multiply, transpose, softmax, softmax_backward, log_of, twist, uniforms, normals }
+    {                                                                                              \
+        multiply, transpose, softmax, softmax_backward, squares, squared_differences, log_of,      \
+            twist, uniforms, normals                                                               \
+    }
 
 #endif

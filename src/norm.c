@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "kernels.h"
+
 double tt_norm(const double *x, tt_size n) {
     double largest = 0;
     for (tt_size i = 0; i < n; i++) {
@@ -15,10 +17,5 @@ double tt_norm(const double *x, tt_size n) {
     (void)frexp(largest, &exponent);
     if (exponent < -1000) exponent = -1000;
     const double unit = ldexp(1, -exponent);
-    double sum = 0;
-    for (tt_size i = 0; i < n; i++) {
-        double share = x[i] * unit;
-        sum += share * share;
-    }
-    return ldexp(sqrt(sum), exponent);
+    return ldexp(sqrt(tt_kernels_here()->squares(x, unit, n)), exponent);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "gemm.h"
+#include "kernels.h"
 #include "softmax.h"
 
 static bool same_shape(tt_tensor a, tt_tensor b) {
@@ -189,11 +190,7 @@ tt_var tt_softmax(tt_tape *tape, tt_var z) {
 
 static void mse_forward(const tt_call *c) {
     tt_size count = tt_tensor_count(c->in[0]);
-    double sum = 0;
-    for (tt_size i = 0; i < count; i++) {
-        double difference = c->in[0].data[i] - c->in[1].data[i];
-        sum += difference * difference;
-    }
+    const double sum = tt_kernels_here()->squared_differences(c->in[0].data, c->in[1].data, count);
     c->out.data[0] = count > 0 ? sum / (double)count : 0;
 }
 

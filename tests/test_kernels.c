@@ -98,6 +98,45 @@ START_TEST(softmax_of_many_rows_is_that_of_each) {
 }
 END_TEST
 
+/* Of x by a factor, or of x - y. */
+static double sum_squares_plainly(const double *x, const double *y, double by, tt_size n) {
+    double sum = 0;
+    for (tt_size i = 0; i < n; i++) {
+        const double d = y ? x[i] - y[i] : x[i] * by;
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* Numbers of all sizes; sums far below 1; terms that lie just between two neighbours of the sum,
+ * which is 2^51 after two of them; sums that overflow, and what is no number. */
+START_TEST(sums_of_squares_have_the_bits_of_one_after_the_other) {
+    enum { MOST = 700 };
+    const tt_kernels *kernels = kernels_of(_i);
+    double x[MOST], y[MOST], got, expected;
+    tt_rng rng;
+    tt_rng_seed(&rng, 9);
+    for (int kind = 0; kernels && kind < 6; kind++)
+        for (tt_size n = 0; n <= MOST; n += 1 + n / 5) {
+            tt_rng_normal(&rng, x, n);
+            tt_rng_normal(&rng, y, n);
+            for (tt_size i = 0; i < n; i++) {
+                if (kind == 1) x[i] *= 0x1p-500;
+                if (kind == 2) x[i] = i < 2 ? 0x1p25 : 0.5 + floor(fabs(x[i])), y[i] = 0;
+                if (kind == 3) x[i] *= ldexp(1, (int)i % 60);
+                if (kind == 4 && i > MOST / 2) x[i] *= 0x1p509;
+            }
+            if (kind == 5 && n > 0) x[n / 2] = n % 2 ? NAN : INFINITY;
+            got = kernels->squares(x, 0.5, n);
+            expected = sum_squares_plainly(x, NULL, 0.5, n);
+            assert_bits("squares", &got, &expected, 1);
+            got = kernels->squared_differences(x, y, n);
+            expected = sum_squares_plainly(x, y, 1, n);
+            assert_bits("squared differences", &got, &expected, 1);
+        }
+}
+END_TEST
+
 START_TEST(logarithms_have_the_scalar_functions_bits) {
     const tt_kernels *kernels = kernels_of(_i);
     double x[LONGEST], got[LONGEST], expected[LONGEST];
@@ -255,6 +294,7 @@ Suite *kernels_suite(void) {
                             what_the_additions_cannot_carry_is_told};
     const TTest *each[] = {softmax_and_its_backward_have_the_plain_definitions_bits,
                            softmax_of_many_rows_is_that_of_each,
+                           sums_of_squares_have_the_bits_of_one_after_the_other,
                            logarithms_have_the_scalar_functions_bits,
                            normals_have_the_bits_of_one_pair_after_the_other};
     Suite *suite = suite_of("kernels", tests, LENGTH(tests), 60);
