@@ -32,10 +32,9 @@ typedef struct tt_kernels {
      * dw. */
     void (*softmax)(const double *z, tt_size rows, tt_size n, double *w);
     void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
-    /* The sums of (x_i unit)^2 and of (x_i - y_i)^2, added one after the other from the first on.
-     */
+    /* 0 and the (x_i unit)^2, a sum >= 0 and the (x_i - y_i)^2, added one after the other. */
     double (*squares)(const double *x, double unit, tt_size n);
-    double (*squared_differences)(const double *x, const double *y, tt_size n);
+    double (*squared_differences)(const double *x, const double *y, tt_size n, double sum);
     /* y_j = tt_log(x_j). */
     void (*log)(const double *x, tt_size n, double *y);
     /* The state of MT19937 becomes that of its next 624 words. */

@@ -52,8 +52,8 @@ LANES_INLINE bool add_block(const double *x, const double *y, double by, double 
     return true;
 }
 
-LANES_INLINE double square_sum(const double *x, const double *y, double by, tt_size n) {
-    double sum = 0, unit = 0;
+LANES_INLINE double square_sum(const double *x, const double *y, double by, tt_size n, double sum) {
+    double unit = unit_of(sum);
     for (tt_size first = 0; first < n; first += SUM_BLOCK) {
         const bool whole = n - first >= SUM_BLOCK;
         const tt_size end = whole ? first + SUM_BLOCK : n;
@@ -69,11 +69,11 @@ LANES_INLINE double square_sum(const double *x, const double *y, double by, tt_s
 }
 
 static double squares(const double *x, double unit, tt_size n) {
-    return square_sum(x, NULL, unit, n);
+    return square_sum(x, NULL, unit, n, 0);
 }
 
-static double squared_differences(const double *x, const double *y, tt_size n) {
-    return square_sum(x, y, 1, n);
+static double squared_differences(const double *x, const double *y, tt_size n, double sum) {
+    return square_sum(x, y, 1, n, sum);
 }
 
 #endif

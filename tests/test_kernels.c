@@ -130,7 +130,7 @@ START_TEST(sums_of_squares_have_the_bits_of_one_after_the_other) {
             got = kernels->squares(x, 0.5, n);
             expected = sum_squares_plainly(x, NULL, 0.5, n);
             assert_bits("squares", &got, &expected, 1);
-            got = kernels->squared_differences(x, y, n);
+            got = kernels->squared_differences(x, y, n, 0);
             expected = sum_squares_plainly(x, y, 1, n);
             assert_bits("squared differences", &got, &expected, 1);
         }

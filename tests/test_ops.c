@@ -3,6 +3,7 @@
 #include "suites.h"
 #include "support.h"
 #include "tt/ops.h"
+#include "tt/softmax_error.h"
 
 static tt_var build_matmul(tt_tape *tape, const tt_var *in) {
     return tt_matmul(tape, in[0], in[1]);
@@ -129,6 +130,28 @@ START_TEST(empty_tensors_are_ordinary) {
 }
 END_TEST
 
+/* More entries than a block of the sum. */
+START_TEST(softmax_error_has_the_bits_of_the_operations) {
+    enum { B = 3, TQ = 5, TK = 9, D = 17 };
+    tt_rng rng;
+    tt_rng_seed(&rng, 12);
+    tt_tensor z = random_tensor(&rng, B, TQ, TK), v = random_tensor(&rng, B, TK, D);
+    tt_tensor y = random_tensor(&rng, B, TQ, D);
+    double scratch[TQ * (TK + D)];
+    tt_tape *tape = tt_tape_new();
+    tt_var w = tt_softmax(tape, tt_mul_scalar(tape, tt_const(tape, z), 1.7));
+    tt_var error = tt_mse(tape, tt_matmul(tape, w, tt_const(tape, v)), tt_const(tape, y));
+    ck_assert_int_eq(tt_softmax_error_scratch(z, v), LENGTH(scratch));
+    ck_assert(tt_softmax_error(z, 1.7, v, y, scratch) == tt_value(tape, error).data[0]);
+    ck_assert(
+        tt_softmax_error((tt_tensor){.data = NULL}, 1, v, (tt_tensor){.data = NULL}, scratch) == 0);
+    tt_tape_free(tape);
+    tt_tensor_free(&z);
+    tt_tensor_free(&v);
+    tt_tensor_free(&y);
+}
+END_TEST
+
 Suite *ops_suite(void) {
     const TTest *tests[] = {matmul_gradients,
                             matmul_by_one_matrix_for_the_batch_gradients,
@@ -140,6 +163,7 @@ Suite *ops_suite(void) {
                             mse_gradients,
                             dot_gradients,
                             values_by_hand,
-                            empty_tensors_are_ordinary};
+                            empty_tensors_are_ordinary,
+                            softmax_error_has_the_bits_of_the_operations};
     return suite_of("ops", tests, LENGTH(tests), 60);
 }

@@ -4,21 +4,16 @@
 
 #include "tt/attention.h"
 #include "tt/elementary.h"
-#include "tt/ops.h"
+#include "tt/softmax_error.h"
 
 typedef struct rescaling {
-    tt_tape *tape;
     tt_tensor logits, values, target;
+    double *scratch;
 } rescaling;
 
 /* The loss if the logits were multiplied by 2^octaves. */
 static double loss_at(const rescaling *r, double octaves) {
-    tt_tape *tape = r->tape;
-    tt_tape_reset(tape);
-    tt_var z = tt_mul_scalar(tape, tt_const(tape, r->logits), tt_exp(octaves * TT_LN2));
-    tt_var output = tt_matmul(tape, tt_softmax(tape, z), tt_const(tape, r->values));
-    tt_tensor loss = tt_value(tape, tt_mse(tape, output, tt_const(tape, r->target)));
-    return loss.data ? loss.data[0] : NAN;
+    return tt_softmax_error(r->logits, tt_exp(octaves * TT_LN2), r->values, r->target, r->scratch);
 }
 
 /* The three best points so far, x the best. */
@@ -85,9 +80,12 @@ static double least_between(const rescaling *r, double low, double high, double 
 }
 
 double rescaled_loss(tt_tape *tape, const student *s, const teacher *t, double uniform) {
-    const rescaling r = {tape, tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
-                         tt_value(t->tape, t->target)};
+    rescaling r = {tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
+                   tt_value(t->tape, t->target), NULL};
     double loss[OCTAVES], best = uniform;
+    tt_tape_reset(tape);
+    r.scratch = tt_tape_tensor(tape, 1, 1, tt_softmax_error_scratch(r.logits, r.values)).data;
+    if (!r.scratch) return NAN;
     for (int k = 0; k < OCTAVES; k++) loss[k] = loss_at(&r, LEAST + k);
     for (int k = 0; k < OCTAVES; k++) {
         const bool first = k == 0, last = k == OCTAVES - 1;

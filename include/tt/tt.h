@@ -14,6 +14,7 @@
 #include "tt/rng.h"
 #include "tt/rowstats.h"
 #include "tt/scale.h"
+#include "tt/softmax_error.h"
 #include "tt/tape.h"
 #include "tt/tensor.h"
 
