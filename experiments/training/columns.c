@@ -95,7 +95,8 @@ void columns_help(FILE *to) {
 bool meter_new(meter *m, const training_config *config) {
     *m = (meter){.tape = tt_tape_new()};
     m->rows = calloc((size_t)(config->batch * config->tokens), sizeof *m->rows);
-    bool good = m->tape && m->rows;
+    m->its_argmax = calloc((size_t)(config->batch * config->tokens), sizeof *m->its_argmax);
+    bool good = m->tape && m->rows && m->its_argmax;
     for (int i = WQ; i <= WK; i++) {
         m->weight[i] = tt_tensor_new(1, config->d_model, config->d_k);
         good = good && m->weight[i].data;
@@ -107,6 +108,7 @@ bool meter_new(meter *m, const training_config *config) {
 void meter_free(meter *m) {
     tt_tape_free(m->tape);
     free(m->rows);
+    free(m->its_argmax);
     for (int i = WQ; i <= WK; i++) tt_tensor_free(&m->weight[i]);
     *m = (meter){.tape = NULL};
 }
@@ -129,26 +131,39 @@ static void read_row_gradients(meter *m, const student *s, double *out) {
     out[ROW_GRAD_P90] = stats_quantile(m->rows, rows, 0.9);
 }
 
+/* Once for all students of a step. */
+static void read_teacher(meter *m, const teacher *t) {
+    const tt_tensor w = t->weights;
+    const tt_size rows = w.batch * w.rows;
+    double entropy = 0;
+    if (m->seen == t->steps) return;
+    m->seen = t->steps;
+    for (tt_size r = 0; r < rows; r++) {
+        const tt_rowstats its = tt_rowstats_compute(w.data + r * w.cols, w.cols);
+        m->its_argmax[r] = its.argmax;
+        entropy += its.entropy;
+    }
+    m->entropy_teacher = entropy / (double)rows;
+}
+
 static void read_sharpness(meter *m, const student *s, const teacher *t, double *out) {
     tt_tensor w = tt_attention_weights(s->tape, s->output);
-    tt_tensor its_weights = t->weights;
     tt_tensor z = tt_attention_logits(s->tape, s->output);
     tt_size rows = w.batch * w.rows, agree = 0;
-    double entropy = 0, entropy_teacher = 0, largest = 0;
+    double entropy = 0, largest = 0;
+    read_teacher(m, t);
     for (tt_size r = 0; r < rows; r++) {
         tt_rowstats mine = tt_rowstats_compute(w.data + r * w.cols, w.cols);
-        tt_rowstats its = tt_rowstats_compute(its_weights.data + r * w.cols, w.cols);
         m->rows[r] = mine.jacobian;
         entropy += mine.entropy;
-        entropy_teacher += its.entropy;
         largest += mine.max_weight;
-        agree += mine.argmax == its.argmax;
+        agree += mine.argmax == m->its_argmax[r];
     }
     stats_sort(m->rows, rows);
     out[JACOBIAN_MEAN] = stats_mean(m->rows, rows);
     out[JACOBIAN_MEDIAN] = stats_quantile(m->rows, rows, 0.5);
     out[ENTROPY_MEAN] = entropy / (double)rows;
-    out[ENTROPY_TEACHER] = entropy_teacher / (double)rows;
+    out[ENTROPY_TEACHER] = m->entropy_teacher;
     out[MAX_WEIGHT_MEAN] = largest / (double)rows;
     out[ARGMAX_AGREEMENT] = (double)agree / (double)rows;
     out[LOGIT_STD] = stats_deviation(z.data, tt_tensor_count(z));

@@ -21,10 +21,14 @@ int column_find(const char *name);
 /* Names and meanings, for --help. */
 void columns_help(FILE *to);
 
-/* Memory for measuring, reused from row to row. */
+/* Memory for measuring the students of one teacher, reused from row to row; what they share is
+ * measured once a step. */
 typedef struct meter {
     tt_tape *tape;
     double *rows;           /* scratch, a value a row */
+    tt_size seen;           /* the teacher's steps when it was measured; 0: not yet */
+    tt_size *its_argmax;    /* of each row of its weights */
+    double entropy_teacher; /* mean over its rows */
     tt_tensor weight[2];    /* Wq, Wk as they were when read; then their change */
     double log_temperature; /* likewise */
 } meter;

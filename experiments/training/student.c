@@ -152,6 +152,6 @@ double training_bytes(const training_config *config, int students, int moments) 
         (4 + moments) * trained + rows * (4 * dk + 4 * dv) + 3 * weights + t * t + 4 * rows;
     /* what is measured: two score matrices, a rescaled attention of one sequence, two weights as
      * they were and what their change makes of Q, K and the logits */
-    double of_meter = 2 * dm * dm + t * (t + dv) + weights + 2 * dm * dk + 2 * rows * dk;
+    double of_meter = 2 * dm * dm + t * (t + dv) + weights + 2 * rows + 2 * dm * dk + 2 * rows * dk;
     return 8 * (of_teacher + students * of_student + of_meter) + blocks * (2 + students);
 }
