@@ -32,6 +32,8 @@ typedef struct tt_kernels {
      * dw. */
     void (*softmax)(const double *z, tt_size rows, tt_size n, double *w);
     void (*softmax_backward)(const double *w, const double *dw, tt_size n, double *dz);
+    /* The largest |x_i|, 0 if there is none; NaN if one is. */
+    double (*largest_size)(const double *x, tt_size n);
     /* 0 and the (x_i unit)^2, a sum >= 0 and the (x_i - y_i)^2, added one after the other. */
     double (*squares)(const double *x, double unit, tt_size n);
     double (*squared_differences)(const double *x, const double *y, tt_size n, double sum);

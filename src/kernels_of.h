@@ -10,8 +10,8 @@
 
 #define KERNELS                                                                                    \
     {                                                                                              \
-        multiply, transpose, softmax, softmax_backward, squares, squared_differences, log_of,      \
-            twist, uniforms, normals                                                               \
+        multiply, transpose, softmax, softmax_backward, largest_size, squares,                     \
+            squared_differences, log_of, twist, uniforms, normals                                  \
     }
 
 #endif

@@ -68,6 +68,22 @@ LANES_INLINE double square_sum(const double *x, const double *y, double by, tt_s
     return sum;
 }
 
+static double largest_size(const double *x, tt_size n) {
+    lanes high = lanes_all(0);
+    lane_bits odd = {0};
+    double most;
+    tt_size i = 0;
+    for (; i + TT_WIDTH <= n; i += TT_WIDTH) {
+        const lanes size = lanes_of(bits_of(lanes_load(x + i)) & (UINT64_MAX >> 1));
+        odd |= (lane_bits)(size != size);
+        high = lanes_larger(size, high);
+    }
+    most = lanes_any(odd) ? NAN : lanes_largest(high);
+    for (; i < n; i++)
+        if (!(fabs(x[i]) <= most)) most = isnan(most) ? most : fabs(x[i]);
+    return most;
+}
+
 static double squares(const double *x, double unit, tt_size n) {
     return square_sum(x, NULL, unit, n, 0);
 }

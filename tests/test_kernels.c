@@ -127,6 +127,11 @@ START_TEST(sums_of_squares_have_the_bits_of_one_after_the_other) {
                 if (kind == 4 && i > MOST / 2) x[i] *= 0x1p509;
             }
             if (kind == 5 && n > 0) x[n / 2] = n % 2 ? NAN : INFINITY;
+            got = kernels->largest_size(x, n);
+            expected = 0;
+            for (tt_size i = 0; i < n; i++)
+                if (!(fabs(x[i]) <= expected)) expected = isnan(expected) ? expected : fabs(x[i]);
+            assert_bits("largest size", &got, &expected, 1);
             got = kernels->squares(x, 0.5, n);
             expected = sum_squares_plainly(x, NULL, 0.5, n);
             assert_bits("squares", &got, &expected, 1);
