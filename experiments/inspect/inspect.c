@@ -16,6 +16,7 @@
 #include "inspect/layer.h"
 #include "inspect/report.h"
 #include "inspect/save.h"
+#include "tt/attention.h"
 
 static const option_words WORDS[] = {{"mask", mask_word}, {NULL, NULL}};
 
@@ -144,9 +145,14 @@ static bool is_chosen(const request *q, tt_size entry) {
 static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
     const tt_size heads = f->batch * f->heads;
     bool *wanted = calloc((size_t)heads, sizeof *wanted);
-    if (!wanted) return complain("out of memory");
+    if (!wanted) {
+        (void)complain("out of memory");
+        return false;
+    }
     for (tt_size e = 0; e < heads; e++) wanted[e] = q->save_weights[0] || is_chosen(q, e);
-    const bool good = kept_weights_new(out, f, wanted, q->save_gradients[0] ? HEAD_MATRICES : 0);
+    /* of a long head attention keeps no matrix */
+    const bool many = q->save_gradients[0] && f->queries * f->keys <= TT_ATTENTION_KEPT;
+    const bool good = kept_weights_new(out, f, wanted, many ? HEAD_MATRICES : 0);
     free(wanted);
     return good;
 }
