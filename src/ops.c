@@ -190,7 +190,8 @@ tt_var tt_softmax(tt_tape *tape, tt_var z) {
 
 static void mse_forward(const tt_call *c) {
     tt_size count = tt_tensor_count(c->in[0]);
-    const double sum = tt_kernels_here()->squared_differences(c->in[0].data, c->in[1].data, count, 0);
+    const double sum =
+        tt_kernels_here()->squared_differences(c->in[0].data, c->in[1].data, count, 0);
     c->out.data[0] = count > 0 ? sum / (double)count : 0;
 }
 
