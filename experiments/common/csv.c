@@ -44,3 +44,11 @@ void csv_text(FILE *to, const char *text) {
     }
     (void)fputs(quote, to);
 }
+
+bool csv_read(const char **at, double *out) {
+    char *end;
+    *out = strtod(*at, &end);
+    bool good = end != *at && (*end == ',' || *end == '\n' || *end == '\0');
+    *at = *end == ',' ? end + 1 : end;
+    return good;
+}

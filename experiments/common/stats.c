@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tt/norm.h"
+
 double stats_mean(const double *x, tt_size n) {
     double sum = 0;
     for (tt_size i = 0; i < n; i++) sum += x[i];
@@ -16,6 +18,13 @@ double stats_deviation(const double *x, tt_size n) {
     double sum = 0;
     for (tt_size i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
     return n > 0 ? sqrt(sum / (double)n) : 0;
+}
+
+double stats_cosine(const double *x, const double *y, tt_size n) {
+    double dot = 0;
+    for (tt_size i = 0; i < n; i++) dot += x[i] * y[i];
+    const double norms = tt_norm(x, n) * tt_norm(y, n);
+    return norms > 0 ? dot / norms : 0;
 }
 
 static int compare(const void *a, const void *b) {

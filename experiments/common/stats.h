@@ -14,6 +14,9 @@ double stats_mean(const double *x, tt_size n);
 /* Population standard deviation (divides by n), in two passes. */
 double stats_deviation(const double *x, tt_size n);
 
+/* <x, y> / (|x| |y|); 0 where one of them is 0. */
+double stats_cosine(const double *x, const double *y, tt_size n);
+
 /* Sorts x ascending; x holds no NaN. */
 void stats_sort(double *x, tt_size n);
 

@@ -15,10 +15,11 @@
 #include "common/results.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
+#include "common/stop.h"
 #include "stall/findings.h"
 #include "training/log.h"
-#include "training/partial.h"
 #include "training/recipe_option.h"
+#include "training/sweep_runs.h"
 
 enum { LR_WEIGHT, LR_LOGIT, LR_UNITS };
 
@@ -181,30 +182,12 @@ static bool read_request(request *q) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop_signal;
-
-static const int STOPPING[] = {SIGINT, SIGTERM};
-
-static void on_signal(int number) {
-    const struct sigaction action = {.sa_handler = output_die};
-    stop_signal = number;
-    for (int i = 0; i < 2; i++) (void)sigaction(STOPPING[i], &action, NULL);
-}
-
-/* The first Ctrl-C ends the run in order, a second one at once; what is ignored stays so. */
-static void catch_signals(void) {
-    const struct sigaction action = {.sa_handler = on_signal};
-    struct sigaction before;
-    for (int i = 0; i < 2; i++)
-        if (sigaction(STOPPING[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(STOPPING[i], &action, NULL);
-}
-
 typedef struct running {
     const request *request;
     sweep sweep;
     char *settings;
     results files;
+    partial_runs runs;
     partial partial; /* while it lasts, unless FILE is written directly */
     progress progress;
     tt_size finished;
@@ -215,7 +198,7 @@ static bool on_finished(void *context, const run *c) {
     r->finished++;
     progress_item(&r->progress);
     if (!r->partial.path) return true;
-    bool good = partial_add(&r->partial, c);
+    bool good = partial_add(&r->partial, c - r->sweep.runs);
     if (!good) progress_end(&r->progress);
     return good;
 }
@@ -232,7 +215,8 @@ static bool open_files(running *r) {
     const request *q = r->request;
     if (q->direct) return results_open(&r->files, q->text, ENDINGS, FILES);
     if (!results_may_open(q->text, ENDINGS, FILES)) return false;
-    bool good = partial_open(&r->partial, q->output, r->settings, &r->sweep, q->resume);
+    r->runs = sweep_runs(&r->sweep, q->text->command->name);
+    bool good = partial_open(&r->partial, q->output, r->settings, &r->runs, q->resume);
     for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.runs[i].finished;
     return good;
 }
@@ -313,7 +297,7 @@ static int run_stall(const options *o) {
     if (!read_request(&q)) return EXIT_USAGE;
     r.settings = settings_describe(o);
     int code = EXIT_FAILED;
-    catch_signals();
+    stop_catch_signals();
     if (!r.settings || !sweep_new(&r.sweep, &q.config) || !sweep_measure(&r.sweep, &stop_signal))
         (void)complain("out of memory");
     else if (stop_signal)

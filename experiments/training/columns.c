@@ -191,11 +191,7 @@ static double score_matrix_cosine(meter *m, const student *s, const teacher *t) 
     tt_var its = tt_matmul_nt(m->tape, tt_const(m->tape, t->wq), tt_const(m->tape, t->wk));
     tt_tensor a = tt_value(m->tape, mine), b = tt_value(m->tape, its);
     if (!a.data || !b.data) return 0; /* the tape has the error */
-    const tt_size count = tt_tensor_count(a);
-    double dot = 0;
-    for (tt_size i = 0; i < count; i++) dot += a.data[i] * b.data[i];
-    double norms = tensor_norm(a) * tensor_norm(b);
-    return norms > 0 ? dot / norms : 0;
+    return stats_cosine(a.data, b.data, tt_tensor_count(a));
 }
 
 static double root_mean_square(tt_tensor t) {
@@ -235,7 +231,10 @@ const char *meter_read(meter *m, const student *s, const teacher *t, double *out
     read_sharpness(m, s, t, out);
     out[COS_M] = score_matrix_cosine(m, s, t);
     if (tt_tape_error(m->tape)) return tt_tape_error(m->tape);
-    out[RATIO_RESCALED] = rescaled_loss(m->tape, s, t, out[LOSS_UNIFORM]) / out[LOSS_UNIFORM];
+    out[RATIO_RESCALED] =
+        rescaled_loss(m->tape, tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
+                      tt_value(t->tape, t->target), out[LOSS_UNIFORM]) /
+        out[LOSS_UNIFORM];
     out[LOGIT_STEP] = 0;
     for (int i = WQ; i <= WK; i++) {
         const tt_tensor w = s->parameter[i].value;

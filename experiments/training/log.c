@@ -162,21 +162,13 @@ void log_write(FILE *to, const sweep *s) {
 
 /* ---- Reading back ---------------------------------------------------------------------------- */
 
-bool log_read_number(const char **at, double *out) {
-    char *end;
-    *out = strtod(*at, &end);
-    bool good = end != *at && (*end == ',' || *end == '\n');
-    *at = *end == ',' ? end + 1 : end;
-    return good;
-}
-
 bool log_read_row(const char *text, log_row *row) {
     char *end;
     row->step = strtoll(text, &end, 10);
     if (*end != ',') return false;
     const char *at = end + 1;
     for (int i = 0; i < columns_count(); i++) {
-        if (!log_read_number(&at, &row->value[i])) return false;
+        if (!csv_read(&at, &row->value[i])) return false;
         for (int k = 0; settings_follow(i) && k < SETTING_COUNT; k++) {
             at += strcspn(at, ",");
             if (*at++ != ',') return false;

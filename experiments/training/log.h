@@ -22,9 +22,6 @@ void log_write(FILE *to, const sweep *s);
 
 /* ---- Reading back ---- */
 
-/* A number and the comma behind it, or the line's end, before which *at then stays. */
-bool log_read_number(const char **at, double *out);
-
 /* One row of a run from its text behind the key; false if it is none. */
 bool log_read_row(const char *text, log_row *row);
 

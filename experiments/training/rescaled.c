@@ -1,8 +1,8 @@
 #include "training/rescaled.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-#include "tt/attention.h"
 #include "tt/elementary.h"
 #include "tt/softmax_error.h"
 
@@ -79,9 +79,9 @@ static double least_between(const rescaling *r, double low, double high, double 
     return b.fx;
 }
 
-double rescaled_loss(tt_tape *tape, const student *s, const teacher *t, double uniform) {
-    rescaling r = {tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
-                   tt_value(t->tape, t->target), NULL};
+double rescaled_loss(tt_tape *tape, tt_tensor logits, tt_tensor values, tt_tensor target,
+                     double uniform) {
+    rescaling r = {logits, values, target, NULL};
     double loss[OCTAVES], best = uniform;
     tt_tape_reset(tape);
     r.scratch = tt_tape_tensor(tape, 1, 1, tt_softmax_error_scratch(r.logits, r.values)).data;

@@ -120,21 +120,7 @@ double student_loss(const student *s) {
 }
 
 double student_loss_uniform(const student *s, const teacher *t) {
-    tt_tensor v = tt_value(s->tape, s->v), y = tt_value(t->tape, t->target);
-    double sum = 0;
-    for (tt_size b = 0; b < v.batch; b++) {
-        const double *vb = tt_tensor_matrix(v, b).data, *yb = tt_tensor_matrix(y, b).data;
-        for (tt_size c = 0; c < v.cols; c++) {
-            double mean = 0;
-            for (tt_size i = 0; i < v.rows; i++) mean += vb[i * v.cols + c];
-            mean /= (double)v.rows;
-            for (tt_size i = 0; i < v.rows; i++) {
-                double difference = mean - yb[i * v.cols + c];
-                sum += difference * difference;
-            }
-        }
-    }
-    return sum / (double)tt_tensor_count(y);
+    return loss_uniform(tt_value(s->tape, s->v), tt_value(t->tape, t->target));
 }
 
 double training_bytes(const training_config *config, int students, int moments) {

@@ -12,8 +12,7 @@
 #include "common/parallel.h"
 #include "common/stats.h"
 #include "training/kappa.h"
-
-enum { SPAN = 20 }; /* a verdict is the median over so many steps */
+#include "training/ratios.h"
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
@@ -192,9 +191,7 @@ typedef struct trainee {
     student student;
     run *run;
     bool active;
-    double last[SPAN];   /* ratios, the newest at (run->steps - 1) % SPAN */
-    double middle[SPAN]; /* those around the middle */
-    tt_size middle_count;
+    ratios ratios;
 } trainee;
 
 typedef struct shared {
@@ -217,19 +214,11 @@ static void fail(shared *s, const char *what) {
 }
 
 static void conclude(trainee *t, bool diverged) {
-    const tt_size n = t->run->steps < SPAN ? t->run->steps : SPAN;
-    diverged = diverged || n == 0 || t->middle_count == 0;
-    t->run->ratio = diverged ? INFINITY : stats_median(t->last, n);
-    t->run->middle = diverged ? INFINITY : stats_median(t->middle, t->middle_count);
+    t->run->ratio = diverged ? INFINITY : ratios_last(&t->ratios);
+    t->run->middle = diverged ? INFINITY : ratios_middle(&t->ratios);
+    t->run->steps = t->ratios.steps;
     t->run->finished = true;
     t->active = false;
-}
-
-/* Keeps a step's ratio: the newest ones, and those around the middle of the run. */
-static void keep_ratio(trainee *t, const sweep_config *c, double ratio) {
-    const tt_size step = t->run->steps++, middle = c->steps / 2;
-    t->last[step % SPAN] = ratio;
-    if (step >= middle - SPAN / 2 && step < middle + SPAN / 2) t->middle[t->middle_count++] = ratio;
 }
 
 /* One step of one student. NULL, or what failed; a run that ceases to be finite is concluded. */
@@ -245,7 +234,7 @@ static const char *train_step(trainee *t, const teacher *from, meter *m, const s
     if (logged) error = meter_read(m, &t->student, from, row->value);
     if (error) return error;
     if (finite) {
-        keep_ratio(t, c, ratio);
+        ratios_add(&t->ratios, c->steps, ratio);
         finite = student_update(&t->student);
     }
     if (logged) {

@@ -82,3 +82,20 @@ bool teacher_next(teacher *t) {
     if (t->config.hard_target) look_up(t);
     return !tt_tape_error(t->tape);
 }
+
+double loss_uniform(tt_tensor v, tt_tensor y) {
+    double sum = 0;
+    for (tt_size b = 0; b < v.batch; b++) {
+        const double *vb = tt_tensor_matrix(v, b).data, *yb = tt_tensor_matrix(y, b).data;
+        for (tt_size c = 0; c < v.cols; c++) {
+            double mean = 0;
+            for (tt_size i = 0; i < v.rows; i++) mean += vb[i * v.cols + c];
+            mean /= (double)v.rows;
+            for (tt_size i = 0; i < v.rows; i++) {
+                double difference = mean - yb[i * v.cols + c];
+                sum += difference * difference;
+            }
+        }
+    }
+    return sum / (double)tt_tensor_count(y);
+}

@@ -55,4 +55,8 @@ void teacher_free(teacher *t);
 /* Draws the next X (or keeps the first) and computes V and Y. False without memory. */
 bool teacher_next(teacher *t);
 
+/* The mean squared error to the target y of values v [B,T,d_v] under weights that are all 1/T: of
+ * not attending at all. */
+double loss_uniform(tt_tensor v, tt_tensor y);
+
 #endif

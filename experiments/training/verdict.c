@@ -21,16 +21,21 @@ verdict verdict_of(double ratio, double middle, bool early) {
 }
 
 /* What one unit of kappa moves the logits by in the long run. */
-static double lasting(const sweep_config *c, const run *r) {
-    return r->optimizer->kind == TT_MOMENTUM ? 1 / (1 - c->recipe.momentum) : 1;
+static double lasting(const recipe *r, const optimizer *o) {
+    return o->kind == TT_MOMENTUM ? 1 / (1 - r->momentum) : 1;
+}
+
+double travelled(const recipe *r, const optimizer *o, double kappa, tt_size steps) {
+    return kappa * lasting(r, o) * recipe_factor_sum(r, steps);
 }
 
 double verdict_travelled(const sweep_config *c, const run *r) {
-    return r->kappa * lasting(c, r) * recipe_factor_sum(&c->recipe, r->steps);
+    return travelled(&c->recipe, r->optimizer, r->kappa, r->steps);
 }
 
 double verdict_steps_needed(const sweep_config *c, const run *r) {
-    return recipe_steps_to(&c->recipe, r->optimizer->enough / (r->kappa * lasting(c, r)));
+    return recipe_steps_to(&c->recipe,
+                           r->optimizer->enough / (r->kappa * lasting(&c->recipe, r->optimizer)));
 }
 
 verdict verdict_of_run(const sweep_config *c, const run *r) {
@@ -42,16 +47,24 @@ const char *state_name(state s) {
     return NAMES[s];
 }
 
+state state_of(verdict v, const ending *e) {
+    if (v == TRAINED || v == DIVERGED) return NO_STATE;
+    const double sharper = e->entropy_teacher - e->entropy;
+    if (e->ratio_rescaled > 0.5 * e->ratio) return ALIKE;
+    if (fabs(sharper) <= 0.1 * tt_log((double)e->tokens)) return ALIKE;
+    return sharper > 0 ? SHARPER : FLATTER;
+}
+
 static double last_of(const run *r, const char *column) {
     return r->rows[r->row_count - 1].value[column_find(column)];
 }
 
 state state_of_run(const sweep_config *c, const run *r) {
-    const verdict v = verdict_of_run(c, r);
-    if (v == TRAINED || v == DIVERGED || r->row_count == 0) return NO_STATE;
-    const double sharper = last_of(r, "entropy_teacher") - last_of(r, "entropy_mean");
-    const double ratio = last_of(r, "loss") / last_of(r, "loss_uniform");
-    if (last_of(r, "ratio_rescaled") > 0.5 * ratio) return ALIKE;
-    if (fabs(sharper) <= 0.1 * tt_log((double)c->training.tokens)) return ALIKE;
-    return sharper > 0 ? SHARPER : FLATTER;
+    if (r->row_count == 0) return NO_STATE;
+    const ending e = {.tokens = c->training.tokens,
+                      .ratio = last_of(r, "loss") / last_of(r, "loss_uniform"),
+                      .ratio_rescaled = last_of(r, "ratio_rescaled"),
+                      .entropy = last_of(r, "entropy_mean"),
+                      .entropy_teacher = last_of(r, "entropy_teacher")};
+    return state_of(verdict_of_run(c, r), &e);
 }

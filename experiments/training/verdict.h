@@ -19,8 +19,9 @@ const char *verdict_name(int i);
  * than in the middle slow      else diverged  a loss or a weight ceased to be finite */
 verdict verdict_of(double ratio, double middle, bool early);
 
-/* How far a run was to move its logits: kappa times the sum of its rates' factors, with momentum
- * divided by 1 - momentum. nan where kappa is. */
+/* How far so many steps were to move the logits: kappa times the sum of their rates' factors, with
+ * momentum divided by 1 - momentum. nan where kappa is. */
+double travelled(const recipe *r, const optimizer *o, double kappa, tt_size steps);
 double verdict_travelled(const sweep_config *c, const run *r);
 
 /* How many steps it takes for that to be enough. */
@@ -32,6 +33,16 @@ verdict verdict_of_run(const sweep_config *c, const run *r);
  * entropies of their rows differ by more than a tenth of ln T and the one best scalar on its logits
  * at least halves the ratio; else alike. */
 typedef enum state { NO_STATE, SHARPER, FLATTER, ALIKE, STATES } state;
+
+/* What it is judged by, measured at one step. */
+typedef struct ending {
+    tt_size tokens;
+    double ratio, ratio_rescaled;    /* loss / loss_uniform, as it is and after the best scalar */
+    double entropy, entropy_teacher; /* means over rows */
+} ending;
+
+/* NO_STATE for a trained run and for a diverged one. */
+state state_of(verdict v, const ending *e);
 
 /* "" for NO_STATE. */
 const char *state_name(state s);
