@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
+#include "map/map.h"
 #include "saturation/saturation.h"
 #include "stall/stall.h"
 #include "trace/trace.h"
@@ -21,7 +22,8 @@
 #include "tt/kernel.h"
 
 static const command_spec *const COMMANDS[] = {
-    &STALL_COMMAND, &GRADCHECK_COMMAND, &TRACE_COMMAND, &INSPECT_COMMAND, &SATURATION_COMMAND,
+    &STALL_COMMAND,   &GRADCHECK_COMMAND,  &TRACE_COMMAND,
+    &INSPECT_COMMAND, &SATURATION_COMMAND, &MAP_COMMAND,
 };
 
 enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };

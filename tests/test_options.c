@@ -38,6 +38,17 @@ START_TEST(numbers_in_scientific_notation_are_read) {
 }
 END_TEST
 
+START_TEST(a_range_of_numbers_doubles_up_to_its_end) {
+    const options o = given("3,0.25..2,0.3..0.5", "");
+    const double expected[] = {3, 0.25, 0.5, 1, 2, 0.3};
+    double v[LIST_MOST];
+    int count;
+    ck_assert(options_positive_list(&o, "x", v, &count));
+    ck_assert_int_eq(count, LENGTH(expected));
+    for (int i = 0; i < count; i++) ck_assert(v[i] == expected[i]);
+}
+END_TEST
+
 START_TEST(a_word_is_found_by_its_place) {
     const options o = given("1", "blue"), none = given("1", SPECS[1].standard);
     int place;
@@ -64,9 +75,9 @@ START_TEST(all_stands_for_every_scaling_rule) {
 END_TEST
 
 Suite *options_suite(void) {
-    const TTest *tests[] = {lists_and_ranges_keep_the_order_given,
-                            numbers_in_scientific_notation_are_read, a_word_is_found_by_its_place,
-                            the_nearest_name_is_found_and_far_ones_are_not,
-                            all_stands_for_every_scaling_rule};
+    const TTest *tests[] = {
+        lists_and_ranges_keep_the_order_given,          numbers_in_scientific_notation_are_read,
+        a_range_of_numbers_doubles_up_to_its_end,       a_word_is_found_by_its_place,
+        the_nearest_name_is_found_and_far_ones_are_not, all_stands_for_every_scaling_rule};
     return suite_of("options", tests, LENGTH(tests), 60);
 }

@@ -319,18 +319,38 @@ bool options_int_list(const options *o, const char *name, int64_t least, int64_t
     return true;
 }
 
+/* "3" or "0.25..32" as first and last. */
+static bool parse_doubling(const char *item, double *first, double *last) {
+    char left[ITEM_BYTES];
+    const char *dots = strstr(item, "..");
+    if (!dots) {
+        bool good = parse_positive(item, first);
+        *last = *first;
+        return good;
+    }
+    memcpy(left, item, (size_t)(dots - item));
+    left[dots - item] = '\0';
+    return parse_positive(left, first) && parse_positive(dots + 2, last) && *first <= *last;
+}
+
 bool options_positive_list(const options *o, const char *name, double *out, int *count) {
     const char *text = options_text(o, name), *at = text;
     char item[ITEM_BYTES];
+    double first, last;
     *count = 0;
     do {
-        double value;
-        if (*count == LIST_MOST || !options_item(&at, item) || !parse_positive(item, &value))
-            return complain("--%s '%s': expected finite numbers above 0, separated by commas", name,
-                            text);
-        for (int i = 0; i < *count; i++)
-            if (out[i] == value) return twice(name, text, item);
-        out[(*count)++] = value;
+        if (!options_item(&at, item) || !parse_doubling(item, &first, &last))
+            return complain("--%s '%s': expected finite numbers above 0, separated by commas, "
+                            "ranges as 0.25..32, each the double of the one before",
+                            name, text);
+        for (double v = first; v <= last; v *= 2) {
+            if (*count == LIST_MOST)
+                return complain("--%s '%s': more than %d values", name, text, (int)LIST_MOST);
+            if (first < last) (void)snprintf(item, sizeof item, "%g", v);
+            for (int i = 0; i < *count; i++)
+                if (out[i] == v) return twice(name, text, item);
+            out[(*count)++] = v;
+        }
     } while (options_another(&at));
     return true;
 }

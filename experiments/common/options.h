@@ -92,7 +92,8 @@ enum { LIST_MOST = 1024 };
 bool options_int_list(const options *o, const char *name, int64_t least, int64_t most, int64_t *out,
                       int *count);
 
-/* Comma-separated numbers > 0, finite, without duplicates, into out[LIST_MOST]. */
+/* Comma-separated numbers > 0, finite, and ranges a..b of a, 2a, 4a, ... up to b, without
+ * duplicates, into out[LIST_MOST]. */
 bool options_positive_list(const options *o, const char *name, double *out, int *count);
 
 /* ---- Pieces, for values of another kind ---- */

@@ -1,0 +1,339 @@
+/* map.c: `sqrtdk map`: where does training start, how far does a step go, and which of these
+ * trains? Options, files and signals live here; the cells are laid out in grid.c and trained in
+ * cells.c, the words are in report.c.
+ */
+#include "map/map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/machine.h"
+#include "common/message.h"
+#include "common/progress.h"
+#include "common/results.h"
+#include "common/scale_option.h"
+#include "common/settings.h"
+#include "common/stop.h"
+#include "map/cells.h"
+#include "map/report.h"
+
+enum { AXES_PLANE, AXES_LR, AXES };
+
+static const char *axes_word(int i) {
+    static const char *const WORDS[AXES + 1] = {"plane", "lr"};
+    return WORDS[i];
+}
+
+static const option_words WORDS[] = {
+    {"axes", axes_word}, {"target", teacher_target_word}, {NULL, NULL}};
+
+static const option_spec OPTIONS[] = {
+    {"axes", "NAME", "plane", "cells are (sigma0, kappa), or with lr (rule, d_k, lr): "},
+    {"sigma0", "LIST", "0.25..32", "deviation of the first logits; a..b doubles from a to b"},
+    {"kappa", "LIST", "0.25..1024", "step in logits"},
+    {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
+    {"lr", "LIST", "", "with --axes lr: learning rates"},
+    {"optimizer", "LIST", "sgd", "sgd, momentum, adam, adamw, with stall's constants"},
+    {"d-k", "LIST", "64,512", "key widths, 1 to 1048576; a..b is a range"},
+    {"seed", "LIST", "0", "seeds, as for torch.manual_seed"},
+    {"steps", "N", "500", "training steps a cell"},
+    {"batch", "B", "32", "sequences a step"},
+    {"tokens", "T", "16", "tokens a sequence, at least 2"},
+    {"d-model", "N", "32", "width of the tokens"},
+    {"d-v", "N", "32", "width of the values"},
+    {"target", "NAME", "soft", "what is learned, hard being 1 at the teacher's largest logit: "},
+    {"target-gain", "G", "1", "factor on the teacher's logits"},
+    {"chaos", NULL, "", "train a twin beside each cell of sgd: how fast does rounding grow?"},
+    {"threads", "N", "", "threads (default: all processors); no result depends on it"},
+    RESULTS_OPTIONS("results/map.csv", "the map"),
+    {"resume", NULL, "", "go on from FILE.partial of an interrupted run"},
+    {"quiet", NULL, "", "no progress, no tables"},
+};
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+typedef struct request {
+    const options *text;
+    options used; /* without what belongs to the other axes */
+    int64_t d_k[LIST_MOST], seed[LIST_MOST];
+    double sigma0[LIST_MOST], kappa[LIST_MOST], lr[LIST_MOST];
+    const optimizer *optimizer[LIST_MOST];
+    scale_list scale;
+    map_config config;
+    bool direct, quiet, resume;
+} request;
+
+/* Options of the other axes were given in vain, and the results must not claim their defaults. */
+static bool leave_out(request *q, int axes) {
+    static const char *const ONLY[AXES][3] = {{"sigma0", "kappa", NULL}, {"scale", "lr", NULL}};
+    const int other = axes == AXES_PLANE ? AXES_LR : AXES_PLANE;
+    q->used = *q->text;
+    for (int k = 0; ONLY[other][k]; k++) {
+        if (options_given(q->text, ONLY[other][k]))
+            return complain("--%s %s: it belongs to --axes %s", ONLY[other][k],
+                            options_text(q->text, ONLY[other][k]), axes_word(other));
+        for (int i = 0; i < q->used.command->count; i++)
+            if (strcmp(OPTIONS[i].name, ONLY[other][k]) == 0) q->used.text[i] = "";
+    }
+    return true;
+}
+
+static bool read_axes(request *q) {
+    map_config *c = &q->config;
+    int axes;
+    if (!options_choice(q->text, "axes", &axes) || !leave_out(q, axes)) return false;
+    if (axes == AXES_PLANE) {
+        q->scale.rule[0] = scaling_find("sqrt");
+        c->scale_count = 1;
+        return options_positive_list(q->text, "sigma0", q->sigma0, &c->sigma0_count) &&
+               options_positive_list(q->text, "kappa", q->kappa, &c->kappa_count);
+    }
+    if (!options_given(q->text, "lr"))
+        return complain("--axes lr: expected learning rates, as --lr 0.001..128");
+    if (!scale_option_list(q->text, &q->scale)) return false;
+    c->scale_count = q->scale.count;
+    return options_positive_list(q->text, "lr", q->lr, &c->lr_count);
+}
+
+static const char *optimizer_word(int i) {
+    return optimizer_at(i) ? optimizer_at(i)->name : NULL;
+}
+
+static bool refuse_optimizers(const char *text) {
+    char *list = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&list, &size);
+    if (!to) return complain("out of memory");
+    for (int i = 0; optimizer_word(i); i++)
+        (void)fprintf(to, "%s%s", i > 0 ? ", " : "", optimizer_word(i));
+    if (fclose(to) == 0)
+        (void)complain("--optimizer '%s': expected, separated by commas, each once, names of %s",
+                       text, list);
+    free(list);
+    return false;
+}
+
+static bool read_optimizers(request *q) {
+    const char *text = options_text(q->text, "optimizer"), *at = text;
+    map_config *c = &q->config;
+    char item[ITEM_BYTES];
+    do {
+        const optimizer *o = options_item(&at, item) ? optimizer_find(item) : NULL;
+        for (int i = 0; i < c->optimizer_count; i++)
+            if (o == q->optimizer[i]) o = NULL;
+        if (!o) return refuse_optimizers(text);
+        q->optimizer[c->optimizer_count++] = o;
+    } while (options_another(&at));
+    return true;
+}
+
+static bool read_training(request *q) {
+    map_config *c = &q->config;
+    training_config *m = &c->training;
+    const options *o = q->text;
+    int target;
+    if (!options_size(o, "steps", 1, 1000000000, &c->steps) ||
+        !options_size(o, "batch", 1, 65536, &m->batch) ||
+        !options_size(o, "tokens", 2, 65536, &m->tokens) ||
+        !options_size(o, "d-model", 1, 65536, &m->d_model) ||
+        !options_size(o, "d-v", 1, 65536, &m->d_v) || !options_choice(o, "target", &target) ||
+        !options_positive(o, "target-gain", &m->target_gain))
+        return false;
+    m->hard_target = target == TARGET_HARD;
+    return true;
+}
+
+static bool read_output(request *q) {
+    const char *path;
+    q->resume = options_flag(q->text, "resume");
+    q->quiet = options_flag(q->text, "quiet");
+    if (!results_option(q->text, &path)) return false;
+    q->direct = output_is_direct(path);
+    return !(q->direct && q->resume) ||
+           complain("--resume with --output '%s': only a regular file can be resumed", path);
+}
+
+static bool read_request(request *q) {
+    map_config *c = &q->config;
+    const options *o = q->text;
+    *c = (map_config){.optimizer = q->optimizer,
+                      .scale = q->scale.rule,
+                      .d_k = q->d_k,
+                      .sigma0 = q->sigma0,
+                      .kappa = q->kappa,
+                      .lr = q->lr,
+                      .seed = q->seed,
+                      .chaos = options_flag(o, "chaos")};
+    return read_axes(q) && read_optimizers(q) &&
+           options_int_list(o, "d-k", 1, 1048576, q->d_k, &c->d_k_count) &&
+           options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) &&
+           read_training(q) && settings_threads(o, &c->threads) && read_output(q);
+}
+
+/* Refuses what this machine cannot hold, and runs no more threads than fit. */
+static bool fits_memory(const request *q, map *m) {
+    const options *o = q->text;
+    const double one = map_thread_bytes(m), cells = (double)m->count * (double)sizeof *m->cells;
+    if (!machine_fits(one + cells,
+                      "--d-k %s, --batch %s, --tokens %s, --d-model %s, --d-v %s: the cells that "
+                      "are trained together need",
+                      options_text(o, "d-k"), options_text(o, "batch"), options_text(o, "tokens"),
+                      options_text(o, "d-model"), options_text(o, "d-v")))
+        return false;
+    const double at_once = (machine_memory() - cells) / one;
+    if (machine_memory() > 0 && at_once < m->config.threads)
+        m->config.threads = at_once < 1 ? 1 : (int)at_once;
+    return true;
+}
+
+/* Extreme requests can overflow or vanish on the way to the rate that is used. */
+static bool rates_make_sense(const map *m) {
+    for (tt_size i = 0; i < m->count; i++) {
+        const cell *c = &m->cells[i];
+        if (isfinite(c->lr) && c->lr > 0 && isfinite(c->gain) && c->gain > 0) continue;
+        return complain("--sigma0, --kappa: at sigma0 %g, kappa %g, d_k %" PRId64
+                        " the rate is %g; expected a finite one above 0",
+                        c->sigma0, c->found[KAPPA], c->d_k, c->lr);
+    }
+    return true;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+typedef struct running {
+    const request *request;
+    map map;
+    char *settings;
+    results files;
+    partial_runs runs;
+    partial partial; /* while it lasts, unless FILE is written directly */
+    progress progress;
+    tt_size finished;
+} running;
+
+static bool on_finished(void *context, tt_size i) {
+    running *r = context;
+    r->finished++;
+    progress_item(&r->progress);
+    if (!r->partial.path) return true;
+    bool good = partial_add(&r->partial, i);
+    if (!good) progress_end(&r->progress);
+    return good;
+}
+
+static void on_advanced(void *context, tt_size steps, double work) {
+    running *r = context;
+    progress_advance(&r->progress, steps, work);
+}
+
+static const char *const ENDINGS[] = {""};
+
+static bool open_files(running *r) {
+    const request *q = r->request;
+    if (q->direct) return results_open(&r->files, &q->used, ENDINGS, 1);
+    if (!results_may_open(&q->used, ENDINGS, 1)) return false;
+    r->runs = map_runs(&r->map, q->text->command->name);
+    bool good = partial_open(&r->partial, options_text(q->text, "output"), r->settings, &r->runs,
+                             q->resume);
+    for (tt_size i = 0; i < r->map.count; i++) r->finished += r->map.cells[i].finished;
+    return good;
+}
+
+static int finish(running *r) {
+    const request *q = r->request;
+    results *to = &r->files;
+    if (!q->direct && !results_open(to, &q->used, ENDINGS, 1)) return EXIT_FAILED;
+    map_csv(to->file[0].stream, &r->map);
+    if (!results_commit(to)) return EXIT_FAILED;
+    partial_remove(&r->partial);
+    if (q->quiet) return EXIT_OK;
+    map_tables(results_people(to), &r->map);
+    results_say(to, results_people(to));
+    return EXIT_OK;
+}
+
+static int interrupted(const running *r) {
+    if (!r->partial.path)
+        return message_fail(EXIT_SIGNAL + stop_signal,
+                            "interrupted; %td of %td cells were done, nothing is written",
+                            r->finished, r->map.count);
+    return message_fail(EXIT_SIGNAL + stop_signal,
+                        "interrupted; %td of %td cells are complete and kept in %s; the same "
+                        "command with --resume goes on from there",
+                        r->finished, r->map.count, r->partial.path);
+}
+
+static int train_and_finish(running *r) {
+    char error[256];
+    progress_start(&r->progress, r->map.count, map_work(&r->map), r->request->quiet);
+    r->progress.item = "cells";
+    r->progress.items_done = r->finished;
+    map_observer observer = {r, on_finished, on_advanced};
+    map_result result = map_train(&r->map, &observer, &stop_signal, error, sizeof error);
+    progress_end(&r->progress);
+    if (result == MAP_STOPPED && r->finished < r->map.count) return interrupted(r);
+    if (result != MAP_FAILED) return finish(r);
+    return error[0] ? message_fail(EXIT_FAILED, "%s", error) : EXIT_FAILED;
+}
+
+static int run_map(const options *o) {
+    static request q;
+    running r = {.request = &q};
+    q.text = o;
+    if (!read_request(&q)) return EXIT_USAGE;
+    r.settings = settings_describe(&q.used);
+    int code = EXIT_FAILED;
+    stop_catch_signals();
+    if (!r.settings || !map_new(&r.map, &q.config))
+        (void)complain("out of memory");
+    else if (!rates_make_sense(&r.map) || !fits_memory(&q, &r.map))
+        code = EXIT_USAGE;
+    else if (open_files(&r))
+        code = train_and_finish(&r);
+    else if (stop_signal)
+        code = EXIT_SIGNAL + stop_signal;
+    results_discard(&r.files);
+    partial_close(&r.partial);
+    free(r.settings);
+    map_free(&r.map);
+    return code;
+}
+
+static void print_more(FILE *to) {
+    map_columns_help(to);
+    (void)fputc('\n', to);
+    scale_option_help(to);
+}
+
+static const char *const EXAMPLES[] = {
+    "map --d-k 64 --sigma0 1..8 --kappa 1..64 --steps 100 --output results/small.csv",
+    "map --axes lr --scale none,sqrt --d-k 64,512 --lr 0.125..2 --output results/rates.csv", NULL};
+
+const command_spec MAP_COMMAND = {
+    .name = "map",
+    .summary = "Trains over the plane of two numbers that the scale changes: how sharp the start, "
+               "how far a step.",
+    .options = OPTIONS,
+    .count = sizeof OPTIONS / sizeof *OPTIONS,
+    .words = WORDS,
+    .notes =
+        "Under gradient descent a constant factor s changes two numbers only: sigma0 = s sqrt(d_k) "
+        "g_q g_k, the deviation of the first logits (sqrt: 1; none: sqrt(d_k)), and kappa = lr s^2 "
+        "d_k (g_q^2 + g_k^2) / 2, the step in logits (sqrt: lr; none: lr d_k), g_q, g_k being what "
+        "the first weights are multiplied by. A cell of the plane has the factor d_k^-1/2, first "
+        "weights times g = sqrt(sigma0) and lr = kappa / sigma0 (adam, adamw: lr = kappa / "
+        "(sqrt(d_k) g), eps / g, decoupled decay / g). At a given d_model, batch and T every such "
+        "rule, gain and rate is one of its points.\n"
+        "Plain gradient descent with d_k >= d_model trains the products Wq Wk^T, Wq Wq^T, Wk Wk^T, "
+        "exactly and at a cost without d_k; all else trains Wq and Wk.\n"
+        "A cell whose ratio is below 1e-12 ends there. With --chaos each cell trained by products "
+        "has a twin whose first Wq, Wk differ by 1e-8 of their norm.\n"
+        "Beside FILE = stem.csv: stem.meta (the settings). With --output - the map goes to "
+        "standard output, the tables to standard error, and nothing else is written; so too where "
+        "FILE is a pipe or a device.",
+    .examples = EXAMPLES,
+    .more = print_more,
+    .run = run_map,
+};

@@ -1,0 +1,297 @@
+#include "map/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/csv.h"
+#include "common/text.h"
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* Writes a comma and the field. */
+typedef void print_field(FILE *to, const map_config *m, const cell *c);
+
+static void print_optimizer(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_text(to, c->optimizer->name);
+}
+
+static void print_scale(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_text(to, c->scale->name);
+}
+
+static void print_target(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    csv_text(to, teacher_target_word(m->training.hard_target));
+}
+
+static void print_batch(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    (void)fprintf(to, ",%td", m->training.batch);
+}
+
+static void print_tokens(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    (void)fprintf(to, ",%td", m->training.tokens);
+}
+
+static void print_d_model(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    (void)fprintf(to, ",%td", m->training.d_model);
+}
+
+static void print_d_v(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    (void)fprintf(to, ",%td", m->training.d_v);
+}
+
+static void print_d_k(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    (void)fprintf(to, ",%" PRId64, c->d_k);
+}
+
+static void print_sigma0(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_known(to, c->sigma0);
+}
+
+static void print_seed(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    (void)fprintf(to, ",%" PRId64, c->seed);
+}
+
+static void print_lr(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_number(to, c->lr);
+}
+
+static void print_gain(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_number(to, c->gain);
+}
+
+static void print_steps(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    (void)fprintf(to, ",%td", m->steps);
+}
+
+static void print_verdict(FILE *to, const map_config *m, const cell *c) {
+    (void)m;
+    csv_text(to, verdict_name((int)cell_verdict(c)));
+}
+
+static void print_state(FILE *to, const map_config *m, const cell *c) {
+    csv_text(to, state_name(cell_state(m, c)));
+}
+
+/* Without a function the field is what was found. */
+static const struct {
+    const char *name, *meaning;
+    print_field *print;
+    finding found;
+} COLUMNS[] = {
+    {"optimizer", "how the weights move", print_optimizer, FOUND},
+    {"scale", "the rule; on the plane sqrt, whatever rule a point stands for", print_scale, FOUND},
+    {"target", "what is learned", print_target, FOUND},
+    {"batch", "sequences a step", print_batch, FOUND},
+    {"tokens", "of a sequence", print_tokens, FOUND},
+    {"d_model", "width of the tokens", print_d_model, FOUND},
+    {"d_v", "width of the values", print_d_v, FOUND},
+    {"d_k", "width of the keys", print_d_k, FOUND},
+    {"sigma0", "s sqrt(d_k) g_q g_k: deviation of the first logits, nominally", print_sigma0,
+     FOUND},
+    {"kappa", "the step in logits at the start", NULL, KAPPA},
+    {"seed", "of all numbers", print_seed, FOUND},
+    {"lr", "as used", print_lr, FOUND},
+    {"gain", "on the first Wq, Wk", print_gain, FOUND},
+    {"steps", "asked for", print_steps, FOUND},
+    {"steps_taken", "fewer if the ratio fell below 1e-12 or the cell diverged", NULL, STEPS_TAKEN},
+    {"ratio", "loss / loss_uniform, median of the last 20 steps", NULL, RATIO},
+    {"verdict", "as stall's", print_verdict, FOUND},
+    {"state", "likewise", print_state, FOUND},
+    {"steps_to_0.1", "first step, from 19 on, whose last 20 ratios have a median <= 0.1", NULL,
+     STEPS_TO},
+    {"entropy", "of a row's weights, nats, mean, at the last step", NULL, ENTROPY},
+    {"entropy_teacher", "of the target's weights", NULL, ENTROPY_TEACHER},
+    {"logit_std", "standard deviation of the logits at the last step", NULL, LOGIT_STD},
+    {"cos_m", "cosine of Wq Wk^T with the teacher's at the last step", NULL, COS_M},
+    {"ratio_rescaled", "loss / loss_uniform there after the best scalar", NULL, RATIO_RESCALED},
+    {"kappa_end", "kappa of the last step's weights: lr s^2 (|Wq|^2 + |Wk|^2) / 2", NULL,
+     KAPPA_END},
+    {"growth", "of a distance, logarithm a step, mean over steps 20 to 199", NULL, GROWTH},
+    {"digits_lost", "decimal digits that rounding costs at worst", NULL, DIGITS_LOST},
+};
+
+enum { COUNT = sizeof COLUMNS / sizeof *COLUMNS };
+
+static bool is_shown(const map_config *c, int column) {
+    return c->chaos || (COLUMNS[column].found != GROWTH && COLUMNS[column].found != DIGITS_LOST);
+}
+
+static void print_header(FILE *to, const map_config *c) {
+    for (int i = 0; i < COUNT; i++)
+        if (is_shown(c, i)) (void)fprintf(to, "%s%s", i > 0 ? "," : "", COLUMNS[i].name);
+    (void)fputc('\n', to);
+}
+
+static void print_row(FILE *to, const map_config *m, const cell *c) {
+    (void)fputs(c->optimizer->name, to);
+    for (int i = 1; i < COUNT; i++) {
+        if (!is_shown(m, i)) continue;
+        if (COLUMNS[i].print)
+            COLUMNS[i].print(to, m, c);
+        else
+            csv_known(to, c->found[COLUMNS[i].found]);
+    }
+    (void)fputc('\n', to);
+}
+
+void map_csv(FILE *to, const map *m) {
+    print_header(to, &m->config);
+    for (tt_size i = 0; i < m->count; i++) print_row(to, &m->config, &m->cells[i]);
+}
+
+void map_columns_help(FILE *to) {
+    (void)fputs("Columns:\n", to);
+    for (int i = 0; i < COUNT; i++)
+        (void)fprintf(to, "  %-16s %s\n", COLUMNS[i].name, COLUMNS[i].meaning);
+}
+
+/* ---- The partial file ------------------------------------------------------------------------ */
+
+static void write_header(FILE *to, void *context) {
+    const map *m = context;
+    print_header(to, &m->config);
+}
+
+static bool is_complete(void *context, tt_size i) {
+    return ((const map *)context)->cells[i].finished;
+}
+
+/* A row for people. */
+static void write_rows(FILE *to, void *context, tt_size i) {
+    const map *m = context;
+    print_row(to, &m->config, &m->cells[i]);
+}
+
+/* The cell's place, which the settings give a meaning, and all that was found. */
+static void write_end(FILE *to, void *context, tt_size i) {
+    const map *m = context;
+    (void)fprintf(to, "%td", i);
+    for (int k = 0; k < FOUND; k++) csv_number(to, m->cells[i].found[k]);
+}
+
+static bool read_row(void *context, const char *line) {
+    (void)context;
+    (void)line;
+    return true;
+}
+
+static bool read_end(void *context, const char *text) {
+    const map *m = context;
+    const char *at = text;
+    double place;
+    if (!csv_read(&at, &place) || place < 0 || place >= (double)m->count) return false;
+    cell *c = &m->cells[(tt_size)place];
+    for (int k = 0; k < FOUND; k++)
+        if (!csv_read(&at, &c->found[k])) return false;
+    return c->finished = *at == '\0';
+}
+
+partial_runs map_runs(map *m, const char *command) {
+    return (partial_runs){.command = command,
+                          .context = m,
+                          .count = m->count,
+                          .header = write_header,
+                          .complete = is_complete,
+                          .rows = write_rows,
+                          .end = write_end,
+                          .read_row = read_row,
+                          .read_end = read_end};
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static const char LETTERS[VERDICTS] = {
+    [TRAINED] = 't', [EARLY] = 'e', [SLOW] = 's', [STALLED] = 'S', [DIVERGED] = 'D'};
+
+enum { LABEL = 8, FIELD = 5, ENTRY_BYTES = 32 };
+
+/* Whether a cell comes before another: the sooner at 0.1, of those that never were the one that
+ * ends lower. */
+static bool is_before(const cell *a, const cell *b) {
+    const double x = a->found[STEPS_TO], y = b->found[STEPS_TO];
+    if (isnan(x) && isnan(y)) return a->found[RATIO] < b->found[RATIO];
+    return isnan(y) ? !isnan(x) : x < y;
+}
+
+/* The seed in the middle, the lower one of two, the first of equals. */
+static const cell *lower_median(const cell *cells, int seeds) {
+    for (int i = 0; i < seeds; i++) {
+        int before = 0;
+        for (int j = 0; j < seeds; j++)
+            before +=
+                is_before(&cells[j], &cells[i]) || (j < i && !is_before(&cells[i], &cells[j]));
+        if (before == (seeds - 1) / 2) return &cells[i];
+    }
+    return cells;
+}
+
+static void print_entry(FILE *to, const cell *c) {
+    char entry[ENTRY_BYTES] = {LETTERS[cell_verdict(c)], '\0'};
+    if (!isnan(c->found[STEPS_TO]))
+        (void)snprintf(entry, sizeof entry, "%.0f%s", c->found[STEPS_TO] + 1,
+                       cell_verdict(c) == TRAINED ? "" : "*");
+    (void)fprintf(to, " %*s", FIELD, entry);
+}
+
+/* Columns first to last - 1 of one table: of each row its label and its cells. */
+static void print_block(FILE *to, const map *m, int method, int scale, int d_k, int first,
+                        int last) {
+    const map_config *c = &m->config;
+    const bool plane = c->lr_count == 0;
+    const double *across = plane ? c->kappa : c->lr;
+    const int rows = plane ? c->sigma0_count : c->d_k_count;
+    (void)fprintf(to, "%*s", LABEL, plane ? "sigma0" : "d_k");
+    for (int k = first; k < last; k++) (void)fprintf(to, " %*.4g", FIELD, across[k]);
+    (void)fputc('\n', to);
+    for (int i = 0; i < rows; i++) {
+        (void)fprintf(to, "%*.6g", LABEL, plane ? c->sigma0[i] : (double)c->d_k[i]);
+        for (int k = first; k < last; k++) {
+            const cell *cells = map_cells_at(m, method, scale, plane ? d_k : i, plane ? i : 0, k);
+            print_entry(to, lower_median(cells, c->seed_count));
+        }
+        (void)fputc('\n', to);
+    }
+}
+
+static void print_table(FILE *to, const map *m, int method, int scale, int d_k) {
+    const map_config *c = &m->config;
+    const int fit = (text_width() - LABEL) / (FIELD + 1), columns = map_across(c);
+    const int most = fit > 0 ? fit : 1;
+    const char *name = c->optimizer[method]->name;
+    if (c->lr_count == 0)
+        text_line(to, 4, "\nd_k %" PRId64 ", %s, kappa across:", c->d_k[d_k], name);
+    else
+        text_line(to, 4, "\nscale %s, %s, lr across:", c->scale[scale]->name, name);
+    for (int first = 0; first < columns; first += most)
+        print_block(to, m, method, scale, d_k, first,
+                    first + most < columns ? first + most : columns);
+}
+
+void map_tables(FILE *to, const map *m) {
+    const map_config *c = &m->config;
+    text_line(to, 0, "Steps until the ratio loss / loss_uniform, median of 20, was 0.1 or less%s",
+              c->seed_count > 1 ? " (the seed in the middle)" : "");
+    for (int o = 0; o < c->optimizer_count; o++)
+        for (int s = 0; s < c->scale_count; s++)
+            for (int d = 0; d < (c->lr_count == 0 ? c->d_k_count : 1); d++)
+                print_table(to, m, o, s, d);
+    text_line(to, 0,
+              "\nNot within %td steps: e early, s slow, S stalled, D diverged (and t trained, with "
+              "fewer than 20). *: above 0.1 again at the end.",
+              c->steps);
+}
