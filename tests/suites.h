@@ -29,6 +29,7 @@
     X(inspect, QUICK)                                                                              \
     X(theory, LONG)                                                                                \
     X(training, LONG)                                                                              \
+    X(map, LONG)                                                                                   \
     X(product, LONG)                                                                               \
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \

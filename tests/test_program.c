@@ -482,7 +482,8 @@ static void assert_narrow(const char *text, size_t width, const char *what) {
         ck_assert_msg(strcspn(at, "\n") <= width, "%s: %.120s", what, at);
 }
 
-static const char *const COMMANDS[] = {"stall", "saturation", "gradcheck", "trace", "inspect"};
+static const char *const COMMANDS[] = {"stall", "saturation", "gradcheck",
+                                       "trace", "inspect",    "map"};
 
 START_TEST(nothing_for_people_is_wider_than_80_columns) {
     for (int i = 0; i < LENGTH(COMMANDS); i++)

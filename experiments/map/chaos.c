@@ -36,9 +36,10 @@ bool twin_weights(tt_tensor wq, tt_tensor wk, uint64_t seed) {
 /* Of (M, A, B). */
 static double distance(const product *a, const product *b) {
     const tt_tensor of_a[] = {a->m, a->a, a->b}, of_b[] = {b->m, b->a, b->b};
+    const tt_size count = tt_tensor_count(a->m);
     double sum = 0;
     for (int k = 0; k < 3; k++)
-        for (tt_size i = 0; i < tt_tensor_count(of_a[k]); i++) {
+        for (tt_size i = 0; i < count; i++) {
             const double difference = of_a[k].data[i] - of_b[k].data[i];
             sum += difference * difference;
         }
@@ -58,8 +59,8 @@ void twin_free(twin *t) {
 
 /* x <- y + factor (x - y) */
 static void bring_back(tt_tensor x, tt_tensor y, double factor) {
-    for (tt_size i = 0; i < tt_tensor_count(x); i++)
-        x.data[i] = y.data[i] + factor * (x.data[i] - y.data[i]);
+    const tt_size count = tt_tensor_count(x);
+    for (tt_size i = 0; i < count; i++) x.data[i] = y.data[i] + factor * (x.data[i] - y.data[i]);
 }
 
 const char *twin_step(twin *t, const product *of, const teacher *from) {

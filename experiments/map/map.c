@@ -309,7 +309,9 @@ static void print_more(FILE *to) {
 
 static const char *const EXAMPLES[] = {
     "map --d-k 64 --sigma0 1..8 --kappa 1..64 --steps 100 --output results/small.csv",
-    "map --axes lr --scale none,sqrt --d-k 64,512 --lr 0.125..2 --output results/rates.csv", NULL};
+    "map --axes lr --optimizer sgd,adam --d-k 8,64 --lr 0.01,1 --steps 60 --output "
+    "results/rates.csv",
+    NULL};
 
 const command_spec MAP_COMMAND = {
     .name = "map",

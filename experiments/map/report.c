@@ -112,15 +112,13 @@ static const struct {
     {"ratio", "loss / loss_uniform, median of the last 20 steps", NULL, RATIO},
     {"verdict", "as stall's", print_verdict, FOUND},
     {"state", "likewise", print_state, FOUND},
-    {"steps_to_0.1", "first step, from 19 on, whose last 20 ratios have a median <= 0.1", NULL,
-     STEPS_TO},
+    {"steps_to_0.1", "first step whose last 20 ratios have a median <= 0.1", NULL, STEPS_TO},
     {"entropy", "of a row's weights, nats, mean, at the last step", NULL, ENTROPY},
     {"entropy_teacher", "of the target's weights", NULL, ENTROPY_TEACHER},
     {"logit_std", "standard deviation of the logits at the last step", NULL, LOGIT_STD},
     {"cos_m", "cosine of Wq Wk^T with the teacher's at the last step", NULL, COS_M},
     {"ratio_rescaled", "loss / loss_uniform there after the best scalar", NULL, RATIO_RESCALED},
-    {"kappa_end", "kappa of the last step's weights: lr s^2 (|Wq|^2 + |Wk|^2) / 2", NULL,
-     KAPPA_END},
+    {"kappa_end", "kappa of its weights: lr s^2 (|Wq|^2 + |Wk|^2) / 2", NULL, KAPPA_END},
     {"growth", "of a distance, logarithm a step, mean over steps 20 to 199", NULL, GROWTH},
     {"digits_lost", "decimal digits that rounding costs at worst", NULL, DIGITS_LOST},
 };
@@ -218,7 +216,7 @@ partial_runs map_runs(map *m, const char *command) {
 static const char LETTERS[VERDICTS] = {
     [TRAINED] = 't', [EARLY] = 'e', [SLOW] = 's', [STALLED] = 'S', [DIVERGED] = 'D'};
 
-enum { LABEL = 8, FIELD = 5, ENTRY_BYTES = 32 };
+enum { LABEL = 7, ENTRY_BYTES = 32 };
 
 /* Whether a cell comes before another: the sooner at 0.1, of those that never were the one that
  * ends lower. */
@@ -240,12 +238,26 @@ static const cell *lower_median(const cell *cells, int seeds) {
     return cells;
 }
 
-static void print_entry(FILE *to, const cell *c) {
+static const double *across_of(const map_config *c) {
+    return c->lr_count == 0 ? c->kappa : c->lr;
+}
+
+/* Characters of a column: what is above it, or as many steps as there are and a mark. */
+static int field_of(const map_config *c) {
+    int most = snprintf(NULL, 0, "%td*", c->steps);
+    for (int k = 0; k < map_across(c); k++) {
+        const int label = snprintf(NULL, 0, "%.4g", across_of(c)[k]);
+        if (label > most) most = label;
+    }
+    return most;
+}
+
+static void print_entry(FILE *to, const cell *c, int field) {
     char entry[ENTRY_BYTES] = {LETTERS[cell_verdict(c)], '\0'};
     if (!isnan(c->found[STEPS_TO]))
         (void)snprintf(entry, sizeof entry, "%.0f%s", c->found[STEPS_TO] + 1,
                        cell_verdict(c) == TRAINED ? "" : "*");
-    (void)fprintf(to, " %*s", FIELD, entry);
+    (void)fprintf(to, " %*s", field, entry);
 }
 
 /* Columns first to last - 1 of one table: of each row its label and its cells. */
@@ -253,16 +265,15 @@ static void print_block(FILE *to, const map *m, int method, int scale, int d_k, 
                         int last) {
     const map_config *c = &m->config;
     const bool plane = c->lr_count == 0;
-    const double *across = plane ? c->kappa : c->lr;
-    const int rows = plane ? c->sigma0_count : c->d_k_count;
+    const int rows = plane ? c->sigma0_count : c->d_k_count, field = field_of(c);
     (void)fprintf(to, "%*s", LABEL, plane ? "sigma0" : "d_k");
-    for (int k = first; k < last; k++) (void)fprintf(to, " %*.4g", FIELD, across[k]);
+    for (int k = first; k < last; k++) (void)fprintf(to, " %*.4g", field, across_of(c)[k]);
     (void)fputc('\n', to);
     for (int i = 0; i < rows; i++) {
         (void)fprintf(to, "%*.6g", LABEL, plane ? c->sigma0[i] : (double)c->d_k[i]);
         for (int k = first; k < last; k++) {
             const cell *cells = map_cells_at(m, method, scale, plane ? d_k : i, plane ? i : 0, k);
-            print_entry(to, lower_median(cells, c->seed_count));
+            print_entry(to, lower_median(cells, c->seed_count), field);
         }
         (void)fputc('\n', to);
     }
@@ -270,7 +281,7 @@ static void print_block(FILE *to, const map *m, int method, int scale, int d_k, 
 
 static void print_table(FILE *to, const map *m, int method, int scale, int d_k) {
     const map_config *c = &m->config;
-    const int fit = (text_width() - LABEL) / (FIELD + 1), columns = map_across(c);
+    const int fit = (text_width() - LABEL) / (field_of(c) + 1), columns = map_across(c);
     const int most = fit > 0 ? fit : 1;
     const char *name = c->optimizer[method]->name;
     if (c->lr_count == 0)

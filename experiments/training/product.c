@@ -52,7 +52,8 @@ static void backward_by_rows(product *p) {
     const tt_tensor w = tt_value(p->tape, p->weights), dw = tt_grad(p->tape, p->weights);
     const tt_tensor dz = tt_tape_tensor(p->tape, w.batch, w.rows, w.cols);
     if (!dz.data || !dw.data) return; /* the tape has the error */
-    for (tt_size i = 0; i < tt_tensor_count(w); i += w.cols)
+    const tt_size count = tt_tensor_count(w);
+    for (tt_size i = 0; i < count; i += w.cols)
         p->config.backward(p->config.context, w.data + i, dw.data + i, w.cols, dz.data + i);
     memset(p->gradient.data, 0, (size_t)tt_tensor_count(p->gradient) * sizeof *dz.data);
     tt_backward_from(p->tape, p->logits, dz);
@@ -102,6 +103,7 @@ const char *product_update(product *p) {
     tt_tape *tape = p->tape;
     const recipe *r = p->config.recipe;
     const double factor = recipe_factor(r, p->steps), h = p->config.lr * factor;
+    const tt_size count = tt_tensor_count(p->m);
     transpose(p->gradient, p->transpose);
     const tt_var m = tt_const(tape, p->m), a = tt_const(tape, p->a), b = tt_const(tape, p->b);
     const tt_var g = tt_const(tape, p->gradient), gt = tt_const(tape, p->transpose);
@@ -112,8 +114,7 @@ const char *product_update(product *p) {
     if (tt_tape_error(tape)) return tt_tape_error(tape);
     const double *xgb = tt_value(tape, gb).data, *xag = tt_value(tape, ag).data;
     const double *second = tt_value(tape, of_m).data;
-    for (tt_size i = 0; i < tt_tensor_count(p->m); i++)
-        p->m.data[i] -= h * (xgb[i] + xag[i]) - h * h * second[i];
+    for (tt_size i = 0; i < count; i++) p->m.data[i] -= h * (xgb[i] + xag[i]) - h * h * second[i];
     step_symmetric(p->a, tt_value(tape, gm).data, tt_value(tape, of_a).data, h);
     step_symmetric(p->b, tt_value(tape, mg).data, tt_value(tape, of_b).data, h);
     if (r->temperature_lr > 0 && p->steps >= r->temperature_from)

@@ -11,6 +11,7 @@
 
 #include "common/hash.h"
 #include "gradcheck/cases.h"
+#include "map/cells.h"
 #include "saturation/exact.h"
 #include "training/columns.h"
 #include "tt/arithmetic.h"
@@ -133,6 +134,65 @@ static void optimizers(void) {
     }
 }
 
+/* ---- The map --------------------------------------------------------------------------------- */
+
+static bool on_finished(void *context, tt_size i) {
+    (void)context;
+    (void)i;
+    return true;
+}
+
+static void on_advanced(void *context, tt_size steps, double work) {
+    (void)context;
+    (void)steps;
+    (void)work;
+}
+
+static void map_of(const map_config *config, const char *name) {
+    static const volatile sig_atomic_t never = 0;
+    const map_observer observer = {NULL, on_finished, on_advanced};
+    uint64_t hash = HASH_START;
+    char error[256];
+    map m;
+    need(map_new(&m, config), "out of memory");
+    need(map_train(&m, &observer, &never, error, sizeof error) == MAP_DONE, "the map failed");
+    for (tt_size i = 0; i < m.count; i++) {
+        add(&hash, &m.cells[i].lr, 1);
+        add(&hash, m.cells[i].found, FOUND);
+    }
+    say("map", name, hash);
+    map_free(&m);
+}
+
+/* Products of weights with their twins, and students, at starts and steps that end in every way. */
+static void maps(void) {
+    static const int64_t D_K[] = {8, 16}, SEED[] = {3};
+    static const double START[] = {0.5, 8}, STEP[] = {1, 32}, LR[] = {0.5};
+    const optimizer *const methods[] = {optimizer_find("sgd"), optimizer_find("adamw")};
+    const scaling *const scale[] = {scaling_find("sqrt"), scaling_find("t5"), scaling_find("rms")};
+    map_config config = {.optimizer = methods,
+                         .optimizer_count = 2,
+                         .scale = scale,
+                         .scale_count = 1,
+                         .d_k = D_K,
+                         .d_k_count = 2,
+                         .sigma0 = START,
+                         .sigma0_count = 2,
+                         .kappa = STEP,
+                         .kappa_count = 2,
+                         .seed = SEED,
+                         .seed_count = 1,
+                         .training = {.batch = 2, .tokens = 16, .d_model = 12, .d_v = 9},
+                         .steps = STEPS,
+                         .chaos = true,
+                         .threads = 2};
+    map_of(&config, "plane");
+    config.scale_count = 3;
+    config.lr = LR;
+    config.lr_count = 1;
+    map_of(&config, "rates");
+}
+
 /* ---- Gradcheck ------------------------------------------------------------------------------- */
 
 static void check(uint64_t *hash, check_case *c) {
@@ -227,6 +287,7 @@ int main(void) {
     normals();
     training();
     optimizers();
+    maps();
     gradcheck();
     saturated_rows();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,0 +1,466 @@
+/* test_map.c: the map's cells are those of plain training in PyTorch, its axes are what the rules
+ * make of them, and its files do not depend on how they came about.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/cells.h"
+#include "map/chaos.h"
+#include "map/report.h"
+#include "suites.h"
+#include "support.h"
+#include "training/student.h"
+
+static const training_config DEFAULTS = {.batch = 32, .tokens = 16, .d_model = 32, .d_v = 32};
+
+/* One of each; the pointers of a config into it. */
+typedef struct lists {
+    const optimizer *optimizer[4];
+    const scaling *scale[4];
+    int64_t d_k, seed;
+    double sigma0[8], kappa[8], lr[2];
+} lists;
+
+static map_config plane_of(const lists *l, int sigma0, int kappa, tt_size steps) {
+    return (map_config){.optimizer = l->optimizer,
+                        .optimizer_count = 1,
+                        .scale = l->scale,
+                        .scale_count = 1,
+                        .d_k = &l->d_k,
+                        .d_k_count = 1,
+                        .sigma0 = l->sigma0,
+                        .sigma0_count = sigma0,
+                        .kappa = l->kappa,
+                        .kappa_count = kappa,
+                        .lr = l->lr,
+                        .seed = &l->seed,
+                        .seed_count = 1,
+                        .training = DEFAULTS,
+                        .steps = steps,
+                        .threads = 2};
+}
+
+static bool go_on(void *context, tt_size i) {
+    (void)context;
+    (void)i;
+    return true;
+}
+
+static void advance(void *context, tt_size steps, double work) {
+    (void)context;
+    (void)steps;
+    (void)work;
+}
+
+static void train(map *m) {
+    static const volatile sig_atomic_t never = 0;
+    const map_observer observer = {NULL, go_on, advance};
+    char error[256];
+    ck_assert_int_eq(map_train(m, &observer, &never, error, sizeof error), MAP_DONE);
+}
+
+/* ---- Against PyTorch ------------------------------------------------------------------------- */
+
+/* The reference's rows of this d_k, trained side by side. */
+static int compare_cells(const table *t, const char *d_k, double steps) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = strtol(d_k, NULL, 10),
+               .seed = d_k[0] == '6' ? 0 : 1,
+               .sigma0 = {0.25, 1, 4, 8, 16},
+               .kappa = {1, 4, 8, 16, 64}};
+    const map_config config = plane_of(&l, 5, 5, (tt_size)steps);
+    cell *of_row[64];
+    int rows = 0;
+    map m;
+    ck_assert(map_new(&m, &config) && t->rows <= LENGTH(of_row));
+    for (tt_size i = 0; i < m.count; i++) m.cells[i].finished = true;
+    for (int row = 0; row < t->rows; row++) {
+        of_row[row] = NULL;
+        if (strcmp(table_text(t, row, "d_k"), d_k) != 0) continue;
+        ck_assert(table_number(t, row, "steps") == steps);
+        ck_assert(table_number(t, row, "seed") == (double)l.seed);
+        for (tt_size i = 0; i < m.count; i++)
+            if (m.cells[i].sigma0 == table_number(t, row, "sigma0") &&
+                m.cells[i].found[KAPPA] == table_number(t, row, "kappa"))
+                of_row[row] = &m.cells[i];
+        ck_assert(of_row[row] != NULL);
+        of_row[row]->finished = false;
+    }
+    train(&m);
+    for (int row = 0; row < t->rows; row++) {
+        const cell *c = of_row[row];
+        if (!c) continue;
+        const double ratio = table_number(t, row, "ratio"), found = c->found[RATIO];
+        const char *steps_to = table_text(t, row, "steps_to_0.1");
+        const bool chaotic =
+            (c->sigma0 == 1 && c->found[KAPPA] == 64) || (c->sigma0 == 16 && c->found[KAPPA] == 16);
+        rows++;
+        ck_assert_msg(isnan(c->found[STEPS_TO]) == !steps_to[0], "sigma0 %g, kappa %g: steps",
+                      c->sigma0, c->found[KAPPA]);
+        /* a median at the edge of 0.1 may pass it a step apart */
+        if (steps_to[0])
+            ck_assert(fabs(c->found[STEPS_TO] - table_number(t, row, "steps_to_0.1")) <= 1);
+        /* a ratio is the square of an error: below 1e-12 of rounding; the two cells amplify it */
+        if (ratio < 1e-12)
+            ck_assert(found < 1e-12 && c->found[STEPS_TAKEN] < steps);
+        else if (chaotic)
+            ck_assert_int_eq(verdict_of(ratio, c->found[MIDDLE], false), cell_verdict(c));
+        else
+            ck_assert_double_eq_tol(found, ratio, 1e-6 * ratio);
+        ck_assert(ratio < 1e-12 || c->found[STEPS_TAKEN] == steps);
+    }
+    map_free(&m);
+    return rows;
+}
+
+START_TEST(cells_agree_with_pytorch) {
+    table t = table_read(GOLDEN "map_cells.csv");
+    ck_assert_int_eq(compare_cells(&t, "64", 500) + compare_cells(&t, "512", 300), t.rows);
+    table_free(&t);
+}
+END_TEST
+
+/* ---- The axes -------------------------------------------------------------------------------- */
+
+/* What is found of the one cell of a map. */
+static cell only_cell(const map_config *config) {
+    map m;
+    ck_assert(map_new(&m, config) && m.count == 1);
+    train(&m);
+    const cell c = m.cells[0];
+    map_free(&m);
+    return c;
+}
+
+static bool same(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* d_k 16, where every factor is a power of two: not a bit may differ. By the weights, since the
+ * products are not scaled alike. */
+START_TEST(no_scale_at_a_rate_is_a_point_of_the_plane_bit_for_bit) {
+    for (int i = 0; optimizer_at(i); i++) {
+        const optimizer *o = optimizer_at(i);
+        const double lr = o->lr / 2;
+        lists l = {.optimizer = {o}, .scale = {scaling_find("none")}, .d_k = 16, .lr = {lr}};
+        map_config config = plane_of(&l, 0, 0, 30);
+        config.lr_count = 1;
+        const cell rate = only_cell(&config);
+        ck_assert(rate.sigma0 == 4 && rate.found[KAPPA] == 16 * lr && rate.gain == 1);
+        l.scale[0] = scaling_find("sqrt");
+        l.sigma0[0] = rate.sigma0;
+        l.kappa[0] = rate.found[KAPPA];
+        config = plane_of(&l, 1, 1, 30);
+        const cell point = only_cell(&config);
+        ck_assert(point.gain == 2);
+        for (int k = 0; k < FOUND; k++)
+            ck_assert_msg(same(rate.found[k], point.found[k]), "%s, %d: %.17g, %.17g", o->name, k,
+                          rate.found[k], point.found[k]);
+    }
+}
+END_TEST
+
+START_TEST(by_products_and_by_weights_a_cell_is_the_same) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("t5")},
+               .d_k = 32,
+               .lr = {0.5}};
+    map_config config = plane_of(&l, 0, 0, 25);
+    config.lr_count = 1;
+    const cell exact = only_cell(&config);
+    ck_assert(cell_is_exact(&config, &exact));
+    recipe r = RECIPE_PLAIN;
+    const student_config with = {l.scale[0], 1, NULL, 0.5, &r};
+    training_config training = DEFAULTS;
+    training.d_k = 32;
+    teacher t;
+    student s;
+    meter m;
+    double value[64];
+    ck_assert(teacher_new(&t, &training, 0) && student_new(&s, &t, &with));
+    ck_assert(meter_new(&m, &training) && columns_count() <= LENGTH(value));
+    for (int step = 0; step < 25; step++) {
+        ck_assert(step == 0 || student_update(&s));
+        ck_assert(teacher_next(&t) && student_learn(&s, &t) == NULL);
+    }
+    ck_assert(meter_read(&m, &s, &t, value) == NULL);
+    const struct {
+        finding found;
+        const char *column;
+        double
+            tolerance; /* rounding, which a soft start does not amplify; the scalar is searched */
+    } SAME[] = {{ENTROPY, "entropy_mean", 1e-9},
+                {ENTROPY_TEACHER, "entropy_teacher", 1e-12},
+                {LOGIT_STD, "logit_std", 1e-9},
+                {COS_M, "cos_m", 1e-9},
+                {RATIO_RESCALED, "ratio_rescaled", 1e-6}};
+    for (int i = 0; i < LENGTH(SAME); i++) {
+        const double expected = value[column_find(SAME[i].column)];
+        ck_assert_msg(
+            fabs(exact.found[SAME[i].found] - expected) <= SAME[i].tolerance * fabs(expected),
+            "%s: %.17g, student %.17g", SAME[i].column, exact.found[SAME[i].found], expected);
+    }
+    double squares = 0;
+    for (int i = WQ; i <= WK; i++)
+        for (tt_size j = 0; j < tt_tensor_count(s.parameter[i].value); j++)
+            squares += s.parameter[i].value.data[j] * s.parameter[i].value.data[j];
+    ck_assert_double_eq_tol(exact.found[KAPPA_END], 0.5 * squares / 2, 1e-9 * squares);
+    meter_free(&m);
+    student_free(&s);
+    teacher_free(&t);
+}
+END_TEST
+
+START_TEST(at_a_rate_start_and_step_are_the_rules) {
+    const struct {
+        const char *rule;
+        double sigma0, kappa; /* d_k 64, lr 2; nan: unknown, and measured */
+    } CASES[] = {{"none", 8, 128}, {"sqrt", 1, 2},    {"linear", 0.125, 2.0 / 64},
+                 {"t5", 1, 65},    {"rms", NAN, NAN}, {"cosine", NAN, NAN}};
+    for (int i = 0; i < LENGTH(CASES); i++) {
+        lists l = {.optimizer = {optimizer_find("sgd")},
+                   .scale = {scaling_find(CASES[i].rule)},
+                   .d_k = 64,
+                   .lr = {2}};
+        map_config config = plane_of(&l, 0, 0, 1);
+        config.lr_count = 1;
+        const cell c = only_cell(&config);
+        if (isnan(CASES[i].sigma0)) {
+            ck_assert(isnan(c.sigma0) && c.found[KAPPA] > 0 && isnan(c.found[KAPPA_END]));
+            continue;
+        }
+        ck_assert_double_eq_tol(c.sigma0, CASES[i].sigma0, 1e-12);
+        ck_assert_double_eq_tol(c.found[KAPPA], CASES[i].kappa, 1e-12);
+        /* 4096 squares of either: a hundredth of their expectation */
+        ck_assert_double_eq_tol(c.found[KAPPA_END], c.found[KAPPA], 0.1 * c.found[KAPPA]);
+    }
+}
+END_TEST
+
+START_TEST(a_cell_that_diverges_says_so_and_nothing_else) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = 32,
+               .sigma0 = {1},
+               .kappa = {1e200}};
+    const map_config config = plane_of(&l, 1, 1, 30);
+    const cell c = only_cell(&config);
+    ck_assert_int_eq(cell_verdict(&c), DIVERGED);
+    ck_assert_int_eq(cell_state(&config, &c), NO_STATE);
+    ck_assert(isinf(c.found[RATIO]) && c.found[STEPS_TAKEN] < 30);
+    for (int k = LAST_RATIO; k < GROWTH; k++) ck_assert(isnan(c.found[k]));
+}
+END_TEST
+
+/* ---- Chaos ----------------------------------------------------------------------------------- */
+
+static double gap(const product *a, const product *b) {
+    double sum = 0;
+    for (tt_size i = 0; i < tt_tensor_count(a->m); i++) {
+        const double of[] = {a->m.data[i] - b->m.data[i], a->a.data[i] - b->a.data[i],
+                             a->b.data[i] - b->b.data[i]};
+        for (int k = 0; k < 3; k++) sum += of[k] * of[k];
+    }
+    return sqrt(sum);
+}
+
+/* Two that are left to drift are e^sum as far apart, as long as that is little. */
+START_TEST(a_twin_that_is_brought_back_grows_as_one_that_drifts) {
+    training_config training = DEFAULTS;
+    training.d_k = 64;
+    const product_config config = {.rule = scaling_find("none"), .gain = 1, .lr = 0.5};
+    tt_tape *tape = tt_tape_new();
+    teacher t;
+    product p, drifting;
+    twin pair;
+    ck_assert(teacher_new(&t, &training, 5) && tape);
+    ck_assert(product_new(&p, t.first_wq, t.first_wk, &config, tape));
+    ck_assert(twin_weights(t.first_wq, t.first_wk, 5));
+    ck_assert(product_new(&drifting, t.first_wq, t.first_wk, &config, tape));
+    ck_assert(twin_new(&pair, &p, t.first_wq, t.first_wk));
+    const double start = gap(&p, &drifting);
+    for (int step = 0; step < 25; step++) {
+        ck_assert(teacher_next(&t) && !product_learn(&p, &t) && !product_update(&p));
+        ck_assert(!twin_step(&pair, &p, &t));
+        ck_assert(!product_learn(&drifting, &t) && !product_update(&drifting));
+        ck_assert(isnan(twin_growth(&pair)) == (step < 20));
+    }
+    /* some 1e-8 e^sum of it is of second order */
+    ck_assert_double_eq_tol(pair.sum, log(gap(&p, &drifting) / start), 1e-3);
+    ck_assert(pair.sum > 1 && twin_digits_lost(&pair) >= pair.sum / log(10));
+    twin_free(&pair);
+    product_free(&drifting);
+    product_free(&p);
+    teacher_free(&t);
+    tt_tape_free(tape);
+}
+END_TEST
+
+START_TEST(rounding_grows_without_the_scale_and_not_with_it) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("none"), scaling_find("sqrt")},
+               .d_k = 128,
+               .lr = {1}};
+    map_config config = plane_of(&l, 0, 0, 60);
+    map m;
+    config.lr_count = 1;
+    config.scale_count = 2;
+    config.chaos = true;
+    ck_assert(map_new(&m, &config));
+    train(&m);
+    /* three seeds have 0.77 to 0.88 over 200 steps */
+    ck_assert(m.cells[0].found[GROWTH] > 0.5 && m.cells[0].found[DIGITS_LOST] > 15.9);
+    ck_assert(m.cells[1].found[GROWTH] < 0.003 && m.cells[1].found[DIGITS_LOST] < 0.5);
+    map_free(&m);
+}
+END_TEST
+
+/* ---- Files and words ------------------------------------------------------------------------- */
+
+/* Cells by products and by weights, that train, stall and are early: a fraction of a second. */
+#define SMALL                                                                                      \
+    "map --d-k 4,12 --sigma0 0.5,8 --kappa 1..64 --optimizer sgd,adam --seed 0,1 --steps 40 "      \
+    "--batch 4 --tokens 5 --d-model 6 --d-v 3 --chaos "
+#define RATES                                                                                      \
+    "map --axes lr --d-k 4,12 --scale none,rms,0.5 --lr 0.5,2 --optimizer momentum,sgd --steps "   \
+    "40 "                                                                                          \
+    "--batch 4 --tokens 5 --d-model 6 --d-v 3 "
+
+static void assert_same_map(const char *a, const char *b) {
+    static const char *const ENDINGS[] = {".csv", ".meta"};
+    assert_same_results(a, b, ENDINGS, LENGTH(ENDINGS));
+}
+
+START_TEST(same_bytes_for_any_number_of_threads) {
+    run_quietly("", SMALL "--threads 1", "map1");
+    run_quietly("", SMALL "--threads 2", "map2");
+    run_quietly(COMMA_LOCALE, SMALL "--threads 7", "map7");
+    assert_same_map("map1", "map2");
+    assert_same_map("map1", "map7");
+    run_quietly("", RATES "--threads 1", "rates1");
+    run_quietly("", RATES "--threads 5", "rates5");
+    assert_same_map("rates1", "rates5");
+}
+END_TEST
+
+/* Ends it when three cells are complete. What a shell starts beside it ignores SIGINT. */
+START_TEST(an_interrupted_map_is_resumed_and_ends_with_the_same_bytes) {
+    const char *const longer = SMALL "--steps 800 --threads 1 --output " SCRATCH "mapcut.csv ";
+    char command[1024];
+    (void)snprintf(command, sizeof command,
+                   "rm -f " SCRATCH "mapcut*; " TEST_PROGRAM " %s 2>" SCRATCH
+                   "mapcut.err & pid=$!; "
+                   "while [ $(cat " SCRATCH
+                   "mapcut.csv.partial 2>/dev/null | grep -c '^# complete') -lt 3 ] && "
+                   "kill -0 $pid; do :; "
+                   "done; kill -TERM $pid; wait $pid",
+                   longer);
+    ck_assert_int_eq(shell(command), 143);
+    char *said = read_whole(SCRATCH "mapcut.err");
+    assert_one_line(said, "cells are complete and kept in");
+    free(said);
+    assert_refused(1, "is from a run with other settings",
+                   SMALL "--resume --output " SCRATCH "mapcut.csv");
+    run_quietly("", SMALL "--steps 800 --threads 2 --resume", "mapcut");
+    run_quietly("", SMALL "--steps 800 --threads 2", "mapwhole");
+    assert_same_map("mapcut", "mapwhole");
+}
+END_TEST
+
+START_TEST(a_row_has_what_is_known_of_its_cell) {
+    run_quietly("", SMALL, "maprows");
+    table t = table_read(SCRATCH "maprows.csv");
+    ck_assert_int_eq(t.rows, 2 * 2 * 2 * 7 * 2);
+    ck_assert_str_eq(t.cell[0], "optimizer");
+    ck_assert_str_eq(t.cell[t.columns - 1], "digits_lost");
+    for (int row = 0; row < t.rows; row++) {
+        const bool adam = strcmp(table_text(&t, row, "optimizer"), "adam") == 0;
+        const double sigma0 = table_number(&t, row, "sigma0"), d_k = table_number(&t, row, "d_k");
+        const double kappa = table_number(&t, row, "kappa"), lr = table_number(&t, row, "lr");
+        ck_assert_double_eq_tol(table_number(&t, row, "gain"), sqrt(sigma0), 1e-12);
+        ck_assert_double_eq_tol(lr, adam ? kappa / sqrt(d_k * sigma0) : kappa / sigma0, 1e-12 * lr);
+        /* no twin but of products */
+        ck_assert((table_text(&t, row, "growth")[0] == '\0') == (adam || d_k == 4));
+        ck_assert(strcmp(table_text(&t, row, "verdict"), "early") != 0 || kappa * 40 < 300);
+    }
+    table_free(&t);
+}
+END_TEST
+
+START_TEST(tables_count_steps_and_name_what_did_not_train) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = 64,
+               .sigma0 = {1, 4},
+               .kappa = {0.5, 2, 4}};
+    map_config config = plane_of(&l, 2, 3, 500);
+    const double steps_to[] = {NAN, 99, 18, NAN, 30, NAN};
+    const double ratio[] = {3, 0.05, 1e-13, 0.5, 0.2, 8};
+    map m;
+    char *text = NULL;
+    size_t size = 0;
+    ck_assert(map_new(&m, &config));
+    for (int i = 0; i < 6; i++) {
+        m.cells[i].found[STEPS_TAKEN] = 500;
+        m.cells[i].found[RATIO] = m.cells[i].found[MIDDLE] = ratio[i];
+        m.cells[i].found[STEPS_TO] = steps_to[i];
+    }
+    FILE *to = open_memstream(&text, &size);
+    ck_assert(to != NULL);
+    map_tables(to, &m);
+    (void)fclose(to);
+    assert_says(text, "d_k 64, sgd, kappa across:");
+    assert_says(text, " sigma0  0.5    2    4\n");
+    assert_says(text, "      1    e  100   19\n");
+    assert_says(text, "      4    e  31*    S\n");
+    assert_says(text, "Not within 500 steps");
+    free(text);
+    map_free(&m);
+}
+END_TEST
+
+START_TEST(wrong_usage_is_refused_in_one_line) {
+    static const refusal CASES[] = {
+        {"--axes volt", "--axes 'volt': expected plane or lr"},
+        {"--axes lr", "--axes lr: expected learning rates"},
+        {"--axes lr --lr 1 --kappa 2", "--kappa 2: it belongs to --axes plane"},
+        {"--lr 1", "--lr 1: it belongs to --axes lr"},
+        {"--scale none", "--scale none: it belongs to --axes lr"},
+        {"--axes lr --lr 1 --scale blue", "--scale 'blue': expected"},
+        {"--sigma0 0", "--sigma0 '0': expected finite numbers above 0"},
+        {"--sigma0 4..1", "--sigma0 '4..1': expected finite numbers above 0"},
+        {"--kappa 1,0.5..2", "--kappa '1,0.5..2': 1 stands there twice"},
+        {"--kappa 1e-300..1e300", "--kappa '1e-300..1e300': more than 1024 values"},
+        {"--kappa 1e308 --sigma0 1e-10", "expected a finite one above 0"},
+        {"--optimizer sgd,sgd", "--optimizer 'sgd,sgd': expected, separated by commas, each once"},
+        {"--optimizer adam:0.1", "--optimizer 'adam:0.1': expected"},
+        {"--optimizer ''", "names of sgd, momentum, adam, adamw"},
+        {"--d-k 0", "--d-k '0': expected whole numbers from 1 to 1048576"},
+        {"--tokens 1", "--tokens '1': expected a whole number from 2"},
+        {"--target firm", "--target 'firm': expected soft or hard"},
+        {"--target-gain 0", "--target-gain '0': expected a finite number above 0"},
+        {"--steps 0", "--steps '0': expected a whole number from 1"},
+        {"--resume --output -", "only a regular file can be resumed"},
+        {"--batch 65536 --tokens 65536", "the cells that are trained together need"},
+    };
+    assert_refusals(2, "map", CASES, LENGTH(CASES));
+}
+END_TEST
+
+Suite *map_suite(void) {
+    const TTest *tests[] = {cells_agree_with_pytorch,
+                            no_scale_at_a_rate_is_a_point_of_the_plane_bit_for_bit,
+                            by_products_and_by_weights_a_cell_is_the_same,
+                            at_a_rate_start_and_step_are_the_rules,
+                            a_cell_that_diverges_says_so_and_nothing_else,
+                            a_twin_that_is_brought_back_grows_as_one_that_drifts,
+                            rounding_grows_without_the_scale_and_not_with_it,
+                            same_bytes_for_any_number_of_threads,
+                            an_interrupted_map_is_resumed_and_ends_with_the_same_bytes,
+                            a_row_has_what_is_known_of_its_cell,
+                            tables_count_steps_and_name_what_did_not_train,
+                            wrong_usage_is_refused_in_one_line};
+    return suite_of("map", tests, LENGTH(tests), 120);
+}
