@@ -494,6 +494,11 @@ START_TEST(nothing_for_people_is_wider_than_80_columns) {
                            "--output " SCRATCH "wide.csv")
                       ->out,
                   80, "saturation");
+    assert_narrow(
+        run_well("map --d-k 2,8 --d-model 4 --d-v 3 --batch 2 --steps 1 --force --output " SCRATCH
+                 "wide.csv")
+            ->out,
+        80, "map");
     assert_narrow(run_well("gradcheck --d-k 8 --force --output " SCRATCH "wide.csv")->out, 80,
                   "gradcheck");
     assert_narrow(run_well("inspect --q " GOLDEN "real/layer0_q.npy --k " GOLDEN

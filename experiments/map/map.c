@@ -308,10 +308,8 @@ static void print_more(FILE *to) {
 }
 
 static const char *const EXAMPLES[] = {
-    "map --d-k 64 --sigma0 1..8 --kappa 1..64 --steps 100 --output results/small.csv",
-    "map --axes lr --optimizer sgd,adam --d-k 8,64 --lr 0.01,1 --steps 60 --output "
-    "results/rates.csv",
-    NULL};
+    "map --d-k 64 --kappa 1..64 --steps 60 --output results/map64.csv",
+    "map --axes lr --d-k 8,64 --lr 0.1,1 --steps 60 --output results/lr.csv", NULL};
 
 const command_spec MAP_COMMAND = {
     .name = "map",
