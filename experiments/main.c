@@ -15,6 +15,7 @@
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
 #include "map/map.h"
+#include "precision/precision.h"
 #include "saturation/saturation.h"
 #include "stall/stall.h"
 #include "trace/trace.h"
@@ -22,8 +23,8 @@
 #include "tt/kernel.h"
 
 static const command_spec *const COMMANDS[] = {
-    &STALL_COMMAND,   &GRADCHECK_COMMAND,  &TRACE_COMMAND,
-    &INSPECT_COMMAND, &SATURATION_COMMAND, &MAP_COMMAND,
+    &STALL_COMMAND,      &GRADCHECK_COMMAND, &TRACE_COMMAND,     &INSPECT_COMMAND,
+    &SATURATION_COMMAND, &MAP_COMMAND,       &PRECISION_COMMAND,
 };
 
 enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };

@@ -56,7 +56,7 @@ bool expectation_new(expectation *e, const head_files *f, const tt_scale_rule *r
     const tt_size heads = f->batch * f->heads, key_heads = f->batch * f->key_heads;
     const tt_size count[] = {heads, key_heads, key_heads}, rows[] = {f->queries, f->keys, f->keys};
     const tt_size cols[] = {f->d_k, f->d_k, f->d_v};
-    *e = (expectation){.multiple = p->format->multiple};
+    *e = (expectation){.multiple = format_multiple(p->format)};
     const visit context = {e, f, rule, p};
     bool good = true;
     for (int i = 0; i < HEAD_GRADIENTS; i++) {

@@ -28,18 +28,6 @@ enum { MUST_NOT_PASS = 4 };
 
 /* ---- Arithmetic of a format ------------------------------------------------------------------ */
 
-/* The nearest of the format's numbers, ties to even. */
-static double rounded(const number_format *f, double x) {
-    int exponent;
-    if (f->bits == 53) return x;
-    if (f->bits == 24) return (double)(float)x;
-    if (x == 0 || !isfinite(x)) return x;
-    (void)frexp(x, &exponent);
-    const int first = exponent - 1 > f->least ? exponent - 1 : f->least;
-    const double unit = ldexp(1, first - f->bits + 1), y = rint(x / unit) * unit;
-    return fabs(y) > f->most ? copysign(INFINITY, x) : y;
-}
-
 /* A sum is taken in float32, or float64 for that format; `lanes` sums side by side. */
 static double sum_of(const number_format *f, const double *x, tt_size x_step, const double *y,
                      tt_size y_step, tt_size n, int lanes) {
@@ -87,7 +75,7 @@ static const int LOOSE[ORDERS] = {0, 0, LOGITS | WEIGHTS | DP | DZ, LOGITS | DP,
 
 static double keep(const way *w, int step, double x) {
     if (w->f->bits == 53) return x;
-    return LOOSE[w->order] & step ? (double)(float)x : rounded(w->f, x);
+    return LOOSE[w->order] & step ? (double)(float)x : format_round(w->f, x);
 }
 
 static double *entry(tt_tensor t, tt_size i, tt_size j) {
@@ -102,10 +90,11 @@ static bool sees(const head *h, tt_size i, tt_size j) {
 static void normalise(const way *w, tt_tensor x, double *inverse) {
     for (tt_size i = 0; i < x.rows; i++) {
         double *row = x.data + i * x.cols;
-        const double norm =
-            rounded(w->f, sqrt(rounded(w->f, sum_of(w->f, row, 1, row, 1, x.cols, w->lanes))));
+        const double norm = format_round(
+            w->f, sqrt(format_round(w->f, sum_of(w->f, row, 1, row, 1, x.cols, w->lanes))));
         inverse[i] = norm > 0 ? 1 / norm : 0;
-        for (tt_size c = 0; c < x.cols; c++) row[c] = norm > 0 ? rounded(w->f, row[c] / norm) : 0;
+        for (tt_size c = 0; c < x.cols; c++)
+            row[c] = norm > 0 ? format_round(w->f, row[c] / norm) : 0;
     }
 }
 
@@ -113,8 +102,8 @@ static void set_factors(way *w) {
     const head *h = w->h;
     for (tt_size j = 0; h->rule->rule.norms == TT_NORMS_KEY_SUM && j < h->tk; j++) {
         const double *row = w->k.data + j * h->d;
-        w->inverse_k[j] =
-            rounded(w->f, sqrt(rounded(w->f, sum_of(w->f, row, 1, row, 1, h->d, w->lanes))));
+        w->inverse_k[j] = format_round(
+            w->f, sqrt(format_round(w->f, sum_of(w->f, row, 1, row, 1, h->d, w->lanes))));
     }
     for (tt_size i = 0; i < h->tq; i++) {
         tt_size visible = 0;
@@ -128,7 +117,7 @@ static void set_factors(way *w) {
         const tt_scale_row row = {h->d, visible, h->tk};
         w->factor[i] = tt_scale_factor(&h->rule->rule, row);
         if (h->rule->rule.norms == TT_NORMS_KEY_SUM) {
-            w->key_sum[i] = rounded(w->f, sum);
+            w->key_sum[i] = format_round(w->f, sum);
             w->factor[i] = sum > 0 ? w->factor[i] / w->key_sum[i] : 0;
         }
     }
@@ -157,7 +146,7 @@ static void forward(way *w) {
     }
     for (tt_size i = 0; i < h->tq; i++)
         for (tt_size c = 0; c < h->dv; c++)
-            *entry(w->o, i, c) = rounded(
+            *entry(w->o, i, c) = format_round(
                 w->f, sum_of(w->f, entry(w->p, i, 0), 1, w->v.data + c, h->dv, h->tk, w->lanes));
 }
 
@@ -177,7 +166,8 @@ static void softmax_backward(way *w, tt_size i) {
                  : sum_of(w->f, entry(w->p, i, 0), 1, entry(w->dp, i, 0), 1, h->tk, w->lanes));
     for (tt_size j = 0; j < h->tk; j++) {
         const double dz = keep(w, DZ, *entry(w->p, i, j) * keep(w, DZ, *entry(w->dp, i, j) - d));
-        *entry(w->ds, i, j) = rounded(w->f, w->order == 1 ? dz : keep(w, DZ, w->factor[i] * dz));
+        *entry(w->ds, i, j) =
+            format_round(w->f, w->order == 1 ? dz : keep(w, DZ, w->factor[i] * dz));
     }
 }
 
@@ -186,9 +176,10 @@ static void norms_backward(const way *w, tt_tensor unit, const double *inverse, 
     for (tt_size i = 0; i < unit.rows; i++) {
         const double *x = unit.data + i * unit.cols;
         double *y = dx.data + i * unit.cols;
-        const double t = rounded(w->f, sum_of(w->f, x, 1, y, 1, unit.cols, w->lanes));
+        const double t = format_round(w->f, sum_of(w->f, x, 1, y, 1, unit.cols, w->lanes));
         for (tt_size c = 0; c < unit.cols; c++)
-            y[c] = rounded(w->f, rounded(w->f, y[c] - rounded(w->f, x[c] * t)) * inverse[i]);
+            y[c] = format_round(w->f, format_round(w->f, y[c] - format_round(w->f, x[c] * t)) *
+                                          inverse[i]);
     }
 }
 
@@ -205,12 +196,13 @@ static void key_sum_backward(const way *w, tt_tensor dk) {
                     const double term = *entry(w->ds, i, l) / w->factor[i] * *entry(w->z, i, l);
                     r = w->f->bits == 53 ? r + term : (double)((float)r + (float)term);
                 }
-            share += rounded(w->f, rounded(w->f, r) / w->key_sum[i]);
+            share += format_round(w->f, format_round(w->f, r) / w->key_sum[i]);
         }
         for (tt_size c = 0; c < h->d && w->inverse_k[j] > 0; c++)
-            *entry(dk, j, c) = rounded(
-                w->f, *entry(dk, j, c) - rounded(w->f, share * rounded(w->f, *entry(w->k, j, c) /
-                                                                                 w->inverse_k[j])));
+            *entry(dk, j, c) = format_round(
+                w->f, *entry(dk, j, c) -
+                          format_round(w->f, share * format_round(w->f, *entry(w->k, j, c) /
+                                                                            w->inverse_k[j])));
     }
 }
 
@@ -219,21 +211,21 @@ static void backward(way *w, tt_tensor out[TENSORS]) {
     for (tt_size i = 0; i < h->tq; i++) softmax_backward(w, i);
     for (tt_size i = 0; i < h->tq; i++)
         for (tt_size c = 0; c < h->d; c++) {
-            double x = rounded(
+            double x = format_round(
                 w->f, sum_of(w->f, entry(w->ds, i, 0), 1, w->k.data + c, h->d, h->tk, w->lanes));
-            if (w->order == 1) x = rounded(w->f, w->factor[i] * x);
+            if (w->order == 1) x = format_round(w->f, w->factor[i] * x);
             *entry(out[HEAD_DQ], i, c) = x;
         }
     for (tt_size j = 0; j < h->tk; j++) {
         for (tt_size c = 0; c < h->d; c++)
             *entry(out[HEAD_DK], j, c) =
-                rounded(w->f, sum_of(w->f, entry(w->ds, 0, j), h->tk, w->q.data + c, h->d, h->tq,
-                                     w->lanes));
+                format_round(w->f, sum_of(w->f, entry(w->ds, 0, j), h->tk, w->q.data + c, h->d,
+                                          h->tq, w->lanes));
         for (tt_size c = 0; c < h->dv; c++) {
             double x[2048]; /* a column of P, in the format where it was not */
-            for (tt_size i = 0; i < h->tq; i++) x[i] = rounded(w->f, *entry(w->p, i, j));
+            for (tt_size i = 0; i < h->tq; i++) x[i] = format_round(w->f, *entry(w->p, i, j));
             *entry(out[HEAD_DV], j, c) =
-                rounded(w->f, sum_of(w->f, x, 1, w->g.data + c, h->dv, h->tq, w->lanes));
+                format_round(w->f, sum_of(w->f, x, 1, w->g.data + c, h->dv, h->tq, w->lanes));
         }
     }
     if (h->rule->rule.norms == TT_NORMS_COSINE) {
@@ -245,7 +237,7 @@ static void backward(way *w, tt_tensor out[TENSORS]) {
 
 static tt_tensor copy_rounded(const number_format *f, tt_tensor x) {
     tt_tensor to = tt_tensor_new(1, x.rows, x.cols);
-    for (tt_size i = 0; i < tt_tensor_count(x); i++) to.data[i] = rounded(f, x.data[i]);
+    for (tt_size i = 0; i < tt_tensor_count(x); i++) to.data[i] = format_round(f, x.data[i]);
     return to;
 }
 
@@ -279,7 +271,7 @@ static void compute(const head *h, const number_format *f, int order, tt_tensor 
     if (w.order == 1)
         for (tt_size i = 0; i < h->tq; i++)
             for (tt_size c = 0; c < h->d; c++)
-                *entry(w.q, i, c) = rounded(f, w.factor[i] * *entry(w.q, i, c));
+                *entry(w.q, i, c) = format_round(f, w.factor[i] * *entry(w.q, i, c));
     forward(&w);
     backward(&w, out);
     tt_tensor *const all[] = {&w.q, &w.k, &w.v, &w.g, &w.z, &w.p, &w.dp, &w.ds, &w.o};
@@ -337,7 +329,7 @@ static tt_tensor draw(tt_rng *rng, const number_format *f, const kind *k, tt_siz
         double x = (k->equal && offset != INFINITY ? t.data[i % cols] : t.data[i]) * spread;
         if (k->whole) x = rint(x);
         if (offset != INFINITY) x += offset;
-        t.data[i] = k->uncast ? (double)(float)x : rounded(f, x);
+        t.data[i] = k->uncast ? (double)(float)x : format_round(f, x);
     }
     return t;
 }
@@ -473,14 +465,14 @@ static void run_group(void *context, tt_size number) {
             for (int w = 1; w < TENSORS; w++)
                 for (tt_size i = 0; i < tt_tensor_count(out[o][w]); i++)
                     keys[w - 1][o].data[i] =
-                        rounded(c->format, keys[w - 1][o].data[i] + out[o][w].data[i]);
+                        format_round(c->format, keys[w - 1][o].data[i] + out[o][w].data[i]);
         }
-        judge_tensor(&s, c->format->multiple, ours[0], bound[0], given);
+        judge_tensor(&s, format_multiple(c->format), ours[0], bound[0], given);
         tt_tensor_free(&h.q);
         tt_tensor_free(&h.g);
     }
-    judge_tensor(&s, c->format->multiple, ours[1], bound[1], keys[0]);
-    judge_tensor(&s, c->format->multiple, ours[2], bound[2], keys[1]);
+    judge_tensor(&s, format_multiple(c->format), ours[1], bound[1], keys[0]);
+    judge_tensor(&s, format_multiple(c->format), ours[2], bound[2], keys[1]);
     free_all(ours, TENSORS);
     free_all(bound, TENSORS);
     free_all(keys[0], ORDERS);
