@@ -177,7 +177,7 @@ SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 # Seeds and steps of the controls: see scripts/controls.
 CONTROLS_OPTIONS ?=
 
-DRAW = for run in stall saturation gradcheck controls; do \
+DRAW = for run in stall saturation gradcheck controls precision; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
 
 # What is printed goes to files too; at the end stand the table of the stall, what it means in
@@ -188,9 +188,10 @@ reproduce:
 	@$(BUILD)/sqrtdk stall --output "$(RESULTS)/stall.csv" $(STALL_OPTIONS) >"$(RESULTS)/stall.txt"
 	@$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
 	@$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
+	@$(BUILD)/sqrtdk precision --output "$(RESULTS)/precision.csv" >"$(RESULTS)/precision.txt"
 	@SQRTDK="$(BUILD)/sqrtdk" scripts/controls $(CONTROLS_OPTIONS) "$(RESULTS)" >"$(RESULTS)/controls.txt"
 	@$(DRAW) >/dev/null
-	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt and controls.txt"
+	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt and controls.txt"
 	@echo
 	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
 	@echo "The picture: $(RESULTS)/figures/stall_loss.png"

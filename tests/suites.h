@@ -27,6 +27,7 @@
     X(npy, QUICK)                                                                                  \
     X(trace, QUICK)                                                                                \
     X(inspect, QUICK)                                                                              \
+    X(precision, QUICK)                                                                            \
     X(theory, LONG)                                                                                \
     X(training, LONG)                                                                              \
     X(map, LONG)                                                                                   \

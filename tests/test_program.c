@@ -482,8 +482,8 @@ static void assert_narrow(const char *text, size_t width, const char *what) {
         ck_assert_msg(strcspn(at, "\n") <= width, "%s: %.120s", what, at);
 }
 
-static const char *const COMMANDS[] = {"stall", "saturation", "gradcheck",
-                                       "trace", "inspect",    "map"};
+static const char *const COMMANDS[] = {"stall",   "saturation", "gradcheck", "trace",
+                                       "inspect", "map",        "precision"};
 
 START_TEST(nothing_for_people_is_wider_than_80_columns) {
     for (int i = 0; i < LENGTH(COMMANDS); i++)
@@ -499,6 +499,11 @@ START_TEST(nothing_for_people_is_wider_than_80_columns) {
                  "wide.csv")
             ->out,
         80, "map");
+    assert_narrow(
+        run_well("precision --d-k 8 --scale none,0.0123456 --seed 0 --force --output " SCRATCH
+                 "wide.csv")
+            ->out,
+        80, "precision");
     assert_narrow(run_well("gradcheck --d-k 8 --force --output " SCRATCH "wide.csv")->out, 80,
                   "gradcheck");
     assert_narrow(run_well("inspect --q " GOLDEN "real/layer0_q.npy --k " GOLDEN

@@ -4,6 +4,7 @@
  */
 #include "precision/precision.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/machine.h"
@@ -43,26 +44,34 @@ static const char *format_word(int i) {
     return f && f->bits <= 24 ? f->name : NULL;
 }
 
-static bool add_format(request *q, const char *item) {
-    int *count = &q->config.format_count, i = 0;
-    while (format_word(i) && strcmp(format_word(i), item) != 0) i++;
-    if (!format_word(i))
-        return complain(
-            "--format '%s': expected bfloat16, float16, float32, or several, separated by commas",
-            item);
-    for (int f = 0; f < *count; f++)
-        if (q->format[f] == format_at(i))
-            return complain("--format: %s stands there twice; each format once", item);
-    q->format[(*count)++] = format_at(i);
-    return true;
+/* The format that an item names, or NULL. */
+static const number_format *format_of(const char *item) {
+    for (int i = 0; format_word(i); i++)
+        if (strcmp(format_word(i), item) == 0) return format_at(i);
+    return NULL;
+}
+
+static bool refuse_formats(const char *text) {
+    char list[128] = "";
+    for (int i = 0; format_word(i); i++) {
+        const size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", format_word(i));
+    }
+    return complain("--format '%s': expected one of %s or several, separated by commas", text,
+                    list);
 }
 
 static bool read_formats(request *q) {
-    const char *text = options_text(q->text, "format");
+    const char *whole = options_text(q->text, "format"), *text = whole;
+    int *count = &q->config.format_count;
     do {
-        char item[ITEM_BYTES] = "";
-        if (!options_item(&text, item)) item[0] = '\0';
-        if (!add_format(q, item)) return false;
+        char item[ITEM_BYTES];
+        const number_format *f = options_item(&text, item) ? format_of(item) : NULL;
+        if (!f) return refuse_formats(whole);
+        for (int i = 0; i < *count; i++)
+            if (q->format[i] == f)
+                return complain("--format: %s stands there twice; each format once", f->name);
+        q->format[(*count)++] = f;
     } while (options_another(&text));
     return true;
 }

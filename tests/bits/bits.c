@@ -11,6 +11,7 @@
 
 #include "common/hash.h"
 #include "gradcheck/cases.h"
+#include "heads/precision.h"
 #include "map/cells.h"
 #include "saturation/exact.h"
 #include "training/columns.h"
@@ -280,6 +281,33 @@ static void saturated_rows(void) {
     say("saturation", "exact", exact);
 }
 
+/* ---- Low precision --------------------------------------------------------------------------- */
+
+static void low_precision(void) {
+    enum { KEYS = 19, WIDTH = 5, ROWS = 40 };
+    static double z[KEYS], v[KEYS * WIDTH], d_out[WIDTH], dz[KEYS];
+    uint64_t hash = HASH_START;
+    precision_row row;
+    tt_rng rng;
+    tt_rng_seed(&rng, 9);
+    need(precision_row_new(&row, KEYS), "out of memory");
+    for (int r = 0; r < ROWS; r++) {
+        tt_rng_normal(&rng, z, KEYS);
+        tt_rng_normal(&rng, v, KEYS * WIDTH);
+        tt_rng_normal(&rng, d_out, WIDTH);
+        for (int j = 0; j < KEYS; j++) z[j] *= r;
+        for (int f = 0; format_at(f); f++) {
+            precision_row_forward(&row, format_at(f), z, KEYS, v, d_out, WIDTH);
+            for (int p = 0; p < PRECISION_PIPELINES; p++) {
+                precision_row_backward(&row, format_at(f), p, dz);
+                add(&hash, dz, KEYS);
+            }
+        }
+    }
+    precision_row_free(&row);
+    say("precision", "", hash);
+}
+
 int main(void) {
     const char *wrong = tt_arithmetic_error();
     need(!wrong, wrong);
@@ -290,5 +318,6 @@ int main(void) {
     maps();
     gradcheck();
     saturated_rows();
+    low_precision();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
