@@ -142,25 +142,20 @@ START_TEST(in_a_saturated_row_float32_loses_the_largest_weights_gradient_but_for
 }
 END_TEST
 
-/* Sixteen keys: eight sums, entry j to the (j mod 8)th, folded as 0+4, 2+6, 1+5, 3+7. With P = 1/16
- * and dP_j = v_j the sum is that of v / 16; 2^24 and 1 make each order another float32. */
+/* Sixteen keys: eight sums, entry j to the (j mod 8)th, folded (0 + 4) + (2 + 6), then with (1 + 5)
+ * + (3 + 7). P = 1/16 and dP = v, so the sum is that of v / 16. Beside 2^25 a float32 has no room
+ * for 2, so other orders come to 2^25 or 2^25 + 8. */
 START_TEST(a_rows_sum_is_folded_from_eight) {
-    double z[16] = {0}, v[16] = {0}, dz[16];
-    const double one = 1;
+    const number_format *f = format_find("float32");
+    const double z[16] = {0}, one = 1;
+    const double v[16] = {
+        [0] = 0x1p24, [8] = 0x1p24, [4] = 2, [2] = 2, [6] = 2, [1] = 1, [5] = 1, [3] = -2};
+    double dz[16];
     precision_row row;
     ck_assert(precision_row_new(&row, 16));
-    v[0] = v[8] = 0x1p24; /* lane 0: 2^25 */
-    v[1] = 1;
-    v[5] = 1;  /* lanes 1 + 5: 2, which is added after */
-    v[3] = -2; /* lanes 3 + 7: -2, which takes it away before */
-    precision_row_forward(&row, format_find("float32"), z, 16, v, &one, 1);
-    precision_row_backward(&row, format_find("float32"), PRECISION_EAGER, dz);
-    ck_assert(dz[15] == -0x1p25 / 256);
-    v[3] = 0;
-    v[4] = 2; /* lanes 0 + 4 lose it: half a unit of the last place, to even */
-    precision_row_forward(&row, format_find("float32"), z, 16, v, &one, 1);
-    precision_row_backward(&row, format_find("float32"), PRECISION_EAGER, dz);
-    ck_assert(dz[15] == -0x1p25 / 256);
+    precision_row_forward(&row, f, z, 16, v, &one, 1);
+    precision_row_backward(&row, f, PRECISION_EAGER, dz);
+    ck_assert(dz[15] == -(0x1p25 + 4) / 256);
     precision_row_free(&row);
 }
 END_TEST

@@ -35,7 +35,7 @@ enum {
 /* "eager", "flash", "eager-shifted", "flash-shifted", or NULL: a word_list. */
 const char *precision_pipeline_name(int i);
 
-/* One row of a query that sees so many keys. */
+/* One row of a query that sees so many keys, at least one. */
 typedef struct precision_row {
     tt_size keys;
     float *p, *dp; /* [keys] P and dP */
