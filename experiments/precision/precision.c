@@ -137,7 +137,7 @@ static const option_words WORDS[] = {{"format", format_word}, {NULL, NULL}};
 
 static const char *const EXAMPLES[] = {
     "precision --d-k 64,512 --format bfloat16 --output results/bfloat16.csv",
-    "precision --d-k 512 --scale none,linear --seed 0 --output results/linear.csv", NULL};
+    "precision --d-k 512 --scale none,linear --output results/linear.csv", NULL};
 
 const command_spec PRECISION_COMMAND = {
     .name = "precision",
