@@ -219,18 +219,20 @@ expected: all example $(BUILD)/calibrate-formats
 	$(BUILD)/sqrtdk gradcheck --quiet --output $(BUILD)/expected/gradcheck.csv >$(EXPECTED)/gradcheck.txt
 	$(BUILD)/custom_op >>$(EXPECTED)/gradcheck.txt
 	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/figures/saturation.csv $(SATURATION_OPTIONS)
+	$(BUILD)/sqrtdk precision --output $(BUILD)/expected/precision.csv >$(BUILD)/expected/precision.txt
 	scripts/plots $(BUILD)/expected/stall
 	scripts/plots $(BUILD)/expected/figures/saturation
 	scripts/plots $(BUILD)/expected/gradcheck $(BUILD)/expected/figures
 	SQRTDK=$(BUILD)/sqrtdk scripts/controls --seeds 0..4 $(BUILD)/expected >$(BUILD)/expected/controls.txt
 	scripts/plots $(BUILD)/expected/controls $(BUILD)/expected/figures
+	scripts/plots $(BUILD)/expected/precision $(BUILD)/expected/figures
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
 	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/stall_rules_step_summary.csv \
 	  $(BUILD)/expected/stall_128_runs.csv $(BUILD)/expected/saturation.csv \
-	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
-	for name in stall stall_rules stall_rules_step saturation controls; do \
+	  $(BUILD)/expected/precision.csv $(BUILD)/expected/figures/*.svg $(EXPECTED)/
+	for name in stall stall_rules stall_rules_step saturation controls precision; do \
 	  sed '/^Written/,$$d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
@@ -248,7 +250,8 @@ expected: all example $(BUILD)/calibrate-formats
 check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
 	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/saturation.csv
-	for name in stall_runs stall_summary saturation; do \
+	$(BUILD)/sqrtdk precision --quiet --output $(BUILD)/expected/precision.csv
+	for name in stall_runs stall_summary saturation precision; do \
 	  cmp $(EXPECTED)/$$name.csv $(BUILD)/expected/$$name.csv || exit 1; done
 
 # ---- Installing ----------------------------------------------------------------------------------

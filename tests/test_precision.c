@@ -144,7 +144,7 @@ END_TEST
 
 /* Sixteen keys: eight sums, entry j to the (j mod 8)th, folded (0 + 4) + (2 + 6), then with (1 + 5)
  * + (3 + 7). P = 1/16 and dP = v, so the sum is that of v / 16. Beside 2^25 a float32 has no room
- * for 2, so other orders come to 2^25 or 2^25 + 8. */
+ * for 2, so this order comes to 2^25, others to 2^25 + 4. */
 START_TEST(a_rows_sum_is_folded_from_eight) {
     const number_format *f = format_find("float32");
     const double z[16] = {0}, one = 1;
