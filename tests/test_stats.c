@@ -78,8 +78,18 @@ START_TEST(deviation_divides_by_n) {
 }
 END_TEST
 
+START_TEST(a_cosine_needs_two_directions_whatever_their_lengths) {
+    const double x[] = {3e-100, 4e-100}, y[] = {4e100, -3e100}, z[] = {0, 0};
+    ck_assert_double_eq_tol(stats_cosine(x, x, 2), 1, 1e-15);
+    ck_assert_double_eq_tol(stats_cosine(y, y, 1), 1, 1e-15);
+    ck_assert_double_eq_tol(stats_cosine(x, y, 2), 0, 1e-15);
+    ck_assert(stats_cosine(x, z, 2) == 0);
+}
+END_TEST
+
 Suite *stats_suite(void) {
-    const TTest *tests[] = {norm_by_hand,
+    const TTest *tests[] = {a_cosine_needs_two_directions_whatever_their_lengths,
+                            norm_by_hand,
                             norm_of_tiny_and_huge_entries_keeps_its_accuracy,
                             norm_passes_on_what_is_not_finite,
                             few_and_many_are_sorted_as_numbers,
