@@ -324,9 +324,9 @@ static bool parse_doubling(const char *item, double *first, double *last) {
     char left[ITEM_BYTES];
     const char *dots = strstr(item, "..");
     if (!dots) {
-        bool good = parse_positive(item, first);
+        if (!parse_positive(item, first)) return false;
         *last = *first;
-        return good;
+        return true;
     }
     memcpy(left, item, (size_t)(dots - item));
     left[dots - item] = '\0';

@@ -55,7 +55,7 @@ static int parts_of_group(const map *m) {
     const tt_size groups = (tt_size)m->config.d_k_count * m->config.seed_count;
     const tt_size most = is_all_exact(m) ? PRODUCTS_MOST : STUDENTS_MOST;
     const tt_size cells = cells_of_group(m);
-    tt_size parts = (2 * m->config.threads + groups - 1) / groups;
+    tt_size parts = (2 * (tt_size)m->config.threads + groups - 1) / groups;
     if (parts < (cells + most - 1) / most) parts = (cells + most - 1) / most;
     return (int)(parts < cells ? parts : cells);
 }
