@@ -37,6 +37,7 @@ static map_config plane_of(const lists *l, int sigma0, int kappa, tt_size steps)
                         .seed = &l->seed,
                         .seed_count = 1,
                         .training = DEFAULTS,
+                        .recipe = RECIPE_PLAIN,
                         .steps = steps,
                         .threads = 2};
 }
@@ -106,7 +107,7 @@ static int compare_cells(const table *t, const char *d_k, double steps) {
         if (ratio < 1e-12)
             ck_assert(found < 1e-12 && c->found[STEPS_TAKEN] < steps);
         else if (chaotic)
-            ck_assert_int_eq(verdict_of(ratio, c->found[MIDDLE], false), cell_verdict(c));
+            ck_assert_int_eq(verdict_of(ratio, c->found[MIDDLE], false), cell_verdict(&config, c));
         else
             ck_assert_double_eq_tol(found, ratio, 1e-6 * ratio);
         ck_assert(ratio < 1e-12 || c->found[STEPS_TAKEN] == steps);
@@ -267,7 +268,7 @@ START_TEST(a_cell_that_diverges_says_so_and_nothing_else) {
                .kappa = {1e200}};
     const map_config config = plane_of(&l, 1, 1, 30);
     const cell c = only_cell(&config);
-    ck_assert_int_eq(cell_verdict(&c), DIVERGED);
+    ck_assert_int_eq(cell_verdict(&config, &c), DIVERGED);
     ck_assert_int_eq(cell_state(&config, &c), NO_STATE);
     ck_assert(isinf(c.found[RATIO]) && c.found[STEPS_TAKEN] < 30);
     for (int k = LAST_RATIO; k < GROWTH; k++) ck_assert(isnan(c.found[k]));
@@ -341,9 +342,11 @@ END_TEST
 /* ---- Files and words ------------------------------------------------------------------------- */
 
 /* Cells by products and by weights, that train, stall and are early: a fraction of a second. */
-#define SMALL                                                                                      \
+#define SMALL_BUT_CHAOS                                                                            \
     "map --d-k 4,12 --sigma0 0.5,8 --kappa 1..64 --optimizer sgd,adam --seed 0,1 --steps 40 "      \
-    "--batch 4 --tokens 5 --d-model 6 --d-v 3 --chaos "
+    "--batch 4 --tokens 5 --d-model 6 --d-v 3 "
+#define SMALL SMALL_BUT_CHAOS "--chaos "
+#define CURVES SMALL_BUT_CHAOS "--schedule 10:0.5 --warm-up 6 --learn-temperature 0.1@5 --curves 7 "
 #define RATES                                                                                      \
     "map --axes lr --d-k 4,12 --scale none,rms,0.5 --lr 0.5,2 --optimizer momentum,sgd --steps "   \
     "40 "                                                                                          \
@@ -351,6 +354,11 @@ END_TEST
 
 static void assert_same_map(const char *a, const char *b) {
     static const char *const ENDINGS[] = {".csv", ".meta"};
+    assert_same_results(a, b, ENDINGS, LENGTH(ENDINGS));
+}
+
+static void assert_same_curves(const char *a, const char *b) {
+    static const char *const ENDINGS[] = {".csv", "_curves.csv", ".meta"};
     assert_same_results(a, b, ENDINGS, LENGTH(ENDINGS));
 }
 
@@ -363,12 +371,15 @@ START_TEST(same_bytes_for_any_number_of_threads) {
     run_quietly("", RATES "--threads 1", "rates1");
     run_quietly("", RATES "--threads 5", "rates5");
     assert_same_map("rates1", "rates5");
+    run_quietly("", CURVES "--threads 1", "curves1");
+    run_quietly(COMMA_LOCALE, CURVES "--threads 5", "curves5");
+    assert_same_curves("curves1", "curves5");
 }
 END_TEST
 
 /* Ends it when three cells are complete. What a shell starts beside it ignores SIGINT. */
 START_TEST(an_interrupted_map_is_resumed_and_ends_with_the_same_bytes) {
-    const char *const longer = SMALL "--steps 800 --threads 1 --output " SCRATCH "mapcut.csv ";
+    const char *const longer = CURVES "--steps 800 --threads 1 --output " SCRATCH "mapcut.csv ";
     char command[1024];
     (void)snprintf(command, sizeof command,
                    "rm -f " SCRATCH "mapcut*; " TEST_PROGRAM " %s 2>" SCRATCH
@@ -383,10 +394,10 @@ START_TEST(an_interrupted_map_is_resumed_and_ends_with_the_same_bytes) {
     assert_one_line(said, "cells are complete and kept in");
     free(said);
     assert_refused(1, "is from a run with other settings",
-                   SMALL "--resume --output " SCRATCH "mapcut.csv");
-    run_quietly("", SMALL "--steps 800 --threads 2 --resume", "mapcut");
-    run_quietly("", SMALL "--steps 800 --threads 2", "mapwhole");
-    assert_same_map("mapcut", "mapwhole");
+                   CURVES "--resume --output " SCRATCH "mapcut.csv");
+    run_quietly("", CURVES "--steps 800 --threads 2 --resume", "mapcut");
+    run_quietly("", CURVES "--steps 800 --threads 2", "mapwhole");
+    assert_same_curves("mapcut", "mapwhole");
 }
 END_TEST
 
@@ -395,7 +406,7 @@ START_TEST(a_row_has_what_is_known_of_its_cell) {
     table t = table_read(SCRATCH "maprows.csv");
     ck_assert_int_eq(t.rows, 2 * 2 * 2 * 7 * 2);
     ck_assert_str_eq(t.cell[0], "optimizer");
-    ck_assert_str_eq(t.cell[t.columns - 1], "digits_lost");
+    ck_assert_str_eq(t.cell[t.columns - 1], "options");
     for (int row = 0; row < t.rows; row++) {
         const bool adam = strcmp(table_text(&t, row, "optimizer"), "adam") == 0;
         const double sigma0 = table_number(&t, row, "sigma0"), d_k = table_number(&t, row, "d_k");
@@ -407,6 +418,81 @@ START_TEST(a_row_has_what_is_known_of_its_cell) {
         ck_assert(strcmp(table_text(&t, row, "verdict"), "early") != 0 || kappa * 40 < 300);
     }
     table_free(&t);
+}
+END_TEST
+
+/* By products and by weights, under both kinds of steps. */
+START_TEST(a_curve_has_the_rates_and_temperature_of_its_steps_and_ends_as_its_cell) {
+    run_quietly("", CURVES, "mapcurves");
+    table cells = table_read(SCRATCH "mapcurves.csv"),
+          t = table_read(SCRATCH "mapcurves_curves.csv");
+    ck_assert_int_eq(cells.rows, 2 * 2 * 2 * 7 * 2);
+    ck_assert_str_eq(table_text(&cells, 0, "options"),
+                     "--schedule 10:0.5 --warm-up 6 --learn-temperature 0.1@5");
+    int row = 0;
+    for (int i = 0; i < cells.rows; i++) {
+        const double steps = table_number(&cells, i, "steps_taken");
+        ck_assert(steps == 40);
+        for (int k = 0; k <= 6; k++, row++) {
+            const double step = k == 6 ? 39 : 7 * k, tau = table_number(&t, row, "temperature");
+            ck_assert(table_number(&t, row, "step") == step);
+            ck_assert(table_number(&t, row, "seed") == table_number(&cells, i, "seed"));
+            ck_assert(tau == 1 ||
+                      step > 5); /* a softmax of 0 and 1 has no gradient to learn from */
+        }
+        ck_assert_str_eq(table_text(&t, row - 1, "logit_std"), table_text(&cells, i, "logit_std"));
+        ck_assert_str_eq(table_text(&t, row - 1, "kappa_now"), table_text(&cells, i, "kappa_end"));
+        ck_assert_str_eq(table_text(&t, row - 1, "options"), table_text(&cells, i, "options"));
+    }
+    ck_assert_int_eq(row, t.rows);
+    table_free(&cells);
+    table_free(&t);
+}
+END_TEST
+
+/* d_k 32: kappa is the sum of 2048 squares times what is known, and the weights hardly move. */
+START_TEST(kappa_now_follows_the_rate_and_the_square_of_the_temperature) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = 32,
+               .sigma0 = {1},
+               .kappa = {1e-9}};
+    map_config config = plane_of(&l, 1, 1, 30);
+    map m;
+    config.every = 1;
+    config.recipe.warm_up = 10;
+    config.recipe.schedule[config.recipe.schedule_count++] = (schedule_point){20, 0.5};
+    config.recipe.temperature_lr = 0.1;
+    config.recipe.temperature_from = 15;
+    for (int by_weights = 0; by_weights < 2; by_weights++) {
+        config.recipe.clip = by_weights ? 1e300 : INFINITY; /* which clips nothing */
+        ck_assert(map_new(&m, &config));
+        train(&m);
+        const cell *c = &m.cells[0];
+        ck_assert(cell_is_exact(&config, c) == !by_weights && c->points == 30);
+        for (int i = 0; i < 30; i++) {
+            const curve_point *p = &c->curve[i];
+            const double rate = i < 10 ? (i + 1) / 10.0 : i < 20 ? 1 : 0.5;
+            const double expected = 10 * c->curve[0].kappa * rate * p->temperature * p->temperature;
+            ck_assert(p->step == i && (p->temperature != 1) == (i > 15));
+            /* the weights move by 1e-9 of themselves */
+            ck_assert_double_eq_tol(p->kappa, expected, 1e-7 * expected);
+        }
+        map_free(&m);
+    }
+}
+END_TEST
+
+/* 100 at rate 1 are what an early run lacks, and what the schedule takes from one that is not. */
+START_TEST(a_verdict_counts_what_the_schedule_let_it_travel) {
+    cell c = {.optimizer = optimizer_find("sgd")};
+    map_config config = {.recipe = RECIPE_PLAIN};
+    c.found[RATIO] = c.found[MIDDLE] = 2;
+    c.found[KAPPA] = 2;
+    c.found[STEPS_TAKEN] = 200;
+    ck_assert_int_eq(cell_verdict(&config, &c), STALLED);
+    config.recipe.schedule[config.recipe.schedule_count++] = (schedule_point){0, 0.5};
+    ck_assert_int_eq(cell_verdict(&config, &c), EARLY);
 }
 END_TEST
 
@@ -463,6 +549,13 @@ START_TEST(wrong_usage_is_refused_in_one_line) {
         {"--target firm", "--target 'firm': expected soft or hard"},
         {"--target-gain 0", "--target-gain '0': expected a finite number above 0"},
         {"--steps 0", "--steps '0': expected a whole number from 1"},
+        {"--schedule 5", "--schedule '5': expected STEP:FACTOR"},
+        {"--warm-up 0", "--warm-up '0': expected a whole number from 1"},
+        {"--learn-temperature x", "--learn-temperature 'x': expected a rate above 0"},
+        {"--chaos --learn-temperature 1", "--chaos with --learn-temperature 1: expected one"},
+        {"--curves 0", "--curves '0': expected a whole number from 1"},
+        {"--curves 5 --output -", "curves are written beside a regular file"},
+        {"--curves 1 --steps 1000000000", "the cells that are trained together need"},
         {"--resume --output -", "only a regular file can be resumed"},
         {"--batch 65536 --tokens 65536", "the cells that are trained together need"},
     };
@@ -482,6 +575,9 @@ Suite *map_suite(void) {
                             same_bytes_for_any_number_of_threads,
                             an_interrupted_map_is_resumed_and_ends_with_the_same_bytes,
                             a_row_has_what_is_known_of_its_cell,
+                            a_curve_has_the_rates_and_temperature_of_its_steps_and_ends_as_its_cell,
+                            kappa_now_follows_the_rate_and_the_square_of_the_temperature,
+                            a_verdict_counts_what_the_schedule_let_it_travel,
                             tables_count_steps_and_name_what_did_not_train,
                             wrong_usage_is_refused_in_one_line};
     return suite_of("map", tests, LENGTH(tests), 120);

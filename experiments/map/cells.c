@@ -15,6 +15,8 @@
 #include "training/kappa.h"
 #include "training/ratios.h"
 #include "training/rescaled.h"
+#include "tt/attention.h"
+#include "tt/elementary.h"
 #include "tt/norm.h"
 #include "tt/ops.h"
 #include "tt/rowstats.h"
@@ -105,9 +107,39 @@ static double mean_entropy(tt_tensor w) {
     return sum / (double)rows;
 }
 
+/* The formulas of training/kappa.h at the rate and temperature of this step, with |W| in the place
+ * of its expectation at the start. */
+static double kappa_of_product(const trainee *t) {
+    const product *p = &t->product;
+    const double lr = t->cell->lr * recipe_factor(&t->recipe, p->steps);
+    const double scale = tt_exp(p->tau) * p->scale;
+    return lr * scale * scale * product_weights_squared(p) / 2;
+}
+
+static double kappa_of_student(const trainee *t, tt_size tokens) {
+    const student *s = &t->student;
+    const cell *c = t->cell;
+    const tt_tensor wq = s->parameter[WQ].value, wk = s->parameter[WK].value;
+    const double q = tt_norm(wq.data, tt_tensor_count(wq));
+    const double k = tt_norm(wk.data, tt_tensor_count(wk));
+    const double f = student_temperature(s) * scaling_factor(c->scale, wq.cols, tokens);
+    const double lr = c->lr * recipe_factor(&t->recipe, s->steps);
+    if (c->optimizer->normalised) return lr * f * sqrt((double)wq.cols) * (q + k) / 2;
+    return lr * f * f * (q * q + k * k) / 2;
+}
+
+static double kappa_now(const trainee *t, const table *b) {
+    return t->exact ? kappa_of_product(t) : kappa_of_student(t, b->config->training.tokens);
+}
+
+static tt_tensor logits_of(const trainee *t) {
+    return t->exact ? tt_value(t->product.tape, t->product.logits)
+                    : tt_attention_logits(t->student.tape, t->student.output);
+}
+
 static const char *measure_product(trainee *t, table *b) {
     const product *p = &t->product;
-    const tt_tensor z = tt_value(p->tape, p->logits);
+    const tt_tensor z = logits_of(t);
     double *found = t->cell->found;
     found[ENTROPY] = mean_entropy(tt_value(p->tape, p->weights));
     found[ENTROPY_TEACHER] = mean_entropy(b->teacher.weights);
@@ -117,18 +149,7 @@ static const char *measure_product(trainee *t, table *b) {
         rescaled_loss(b->meter.tape, z, tt_value(b->teacher.tape, b->teacher.values),
                       tt_value(b->teacher.tape, b->teacher.target), b->uniform) /
         b->uniform;
-    found[KAPPA_END] = t->cell->lr * p->scale * p->scale * product_weights_squared(p) / 2;
     return tt_tape_error(b->meter.tape);
-}
-
-/* The formulas of training/kappa.h with |W| in the place of its expectation at the start. */
-static double kappa_of(const cell *c, const student *s, tt_size tokens) {
-    const tt_tensor wq = s->parameter[WQ].value, wk = s->parameter[WK].value;
-    const double q = tt_norm(wq.data, tt_tensor_count(wq));
-    const double k = tt_norm(wk.data, tt_tensor_count(wk));
-    const double f = scaling_factor(c->scale, wq.cols, tokens);
-    if (c->optimizer->normalised) return c->lr * f * sqrt((double)wq.cols) * (q + k) / 2;
-    return c->lr * f * f * (q * q + k * k) / 2;
 }
 
 static const char *measure_student(trainee *t, table *b) {
@@ -143,8 +164,22 @@ static const char *measure_student(trainee *t, table *b) {
     const char *error = meter_read(&b->meter, &t->student, &b->teacher, b->columns);
     for (size_t i = 0; !error && i < sizeof SAME / sizeof *SAME; i++)
         t->cell->found[SAME[i].found] = b->columns[column_find(SAME[i].column)];
-    t->cell->found[KAPPA_END] = kappa_of(t->cell, &t->student, b->config->training.tokens);
     return error;
+}
+
+static const char *measure(trainee *t, table *b) {
+    t->cell->found[KAPPA_END] = kappa_now(t, b);
+    return t->exact ? measure_product(t, b) : measure_student(t, b);
+}
+
+static void keep_point(const trainee *t, const table *b, double ratio) {
+    const tt_tensor z = logits_of(t);
+    t->cell->curve[t->cell->points++] = (curve_point){
+        .step = t->ratios.steps - 1,
+        .ratio = ratio,
+        .logit_std = stats_deviation(z.data, tt_tensor_count(z)),
+        .temperature = t->exact ? tt_exp(t->product.tau) : student_temperature(&t->student),
+        .kappa = kappa_now(t, b)};
 }
 
 static const char *learn(trainee *t, const table *b, double *loss) {
@@ -202,8 +237,10 @@ static const char *train_step(trainee *t, table *b) {
     if (error) return error;
     bool finite = isfinite(loss / b->uniform), last = false;
     if (finite) {
+        const tt_size step = t->ratios.steps, every = b->config->every;
         last = keep_ratio(t, b->config, loss / b->uniform);
-        if (last) error = t->exact ? measure_product(t, b) : measure_student(t, b);
+        if (every > 0 && (last || step % every == 0)) keep_point(t, b, loss / b->uniform);
+        if (last) error = measure(t, b);
         if (!error) error = update(t, b, &finite);
     } else if (t->ratios.steps == 0) {
         t->cell->found[STEPS_TAKEN] = 0;
@@ -247,7 +284,8 @@ static double step_work(const map_config *c, const cell *of) {
 static bool enrol(trainee *t, table *b, cell *of) {
     const map_config *c = b->config;
     *t = (trainee){.cell = of, .exact = cell_is_exact(c, of), .active = true};
-    t->recipe = cell_recipe(of);
+    t->recipe = cell_recipe(c, of);
+    if (!cell_make_curve(c, of)) return false;
     if (!t->exact) {
         const student_config config = {of->scale, of->gain, of->optimizer, of->lr, &t->recipe};
         return student_new(&t->student, &b->teacher, &config);

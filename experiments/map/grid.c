@@ -31,8 +31,8 @@ training_config cell_training(const map_config *c, const cell *of) {
     return training;
 }
 
-recipe cell_recipe(const cell *of) {
-    recipe r = RECIPE_PLAIN;
+recipe cell_recipe(const map_config *c, const cell *of) {
+    recipe r = c->recipe;
     r.eps /= of->gain;
     if (of->optimizer->kind == TT_ADAMW) r.weight_decay = of->optimizer->weight_decay / of->gain;
     return r;
@@ -40,7 +40,7 @@ recipe cell_recipe(const cell *of) {
 
 bool cell_is_exact(const map_config *c, const cell *of) {
     const training_config training = cell_training(c, of);
-    const recipe r = cell_recipe(of);
+    const recipe r = cell_recipe(c, of);
     return product_applies(of->scale, of->optimizer, &r, &training);
 }
 
@@ -98,15 +98,27 @@ bool map_new(map *m, const map_config *config) {
 }
 
 void map_free(map *m) {
+    for (tt_size i = 0; m->cells && i < m->count; i++) free(m->cells[i].curve);
     free(m->cells);
     m->cells = NULL;
 }
 
+tt_size map_curve_points(const map_config *c) {
+    return c->every > 0 ? (c->steps - 1) / c->every + 2 : 0;
+}
+
+bool cell_make_curve(const map_config *c, cell *of) {
+    of->points = 0;
+    if (c->every > 0 && !of->curve)
+        of->curve = calloc((size_t)map_curve_points(c), sizeof *of->curve);
+    return c->every == 0 || of->curve;
+}
+
 /* ---- What is said of a cell ------------------------------------------------------------------ */
 
-verdict cell_verdict(const cell *c) {
+verdict cell_verdict(const map_config *m, const cell *c) {
     const double way =
-        travelled(&RECIPE_PLAIN, c->optimizer, c->found[KAPPA], (tt_size)c->found[STEPS_TAKEN]);
+        travelled(&m->recipe, c->optimizer, c->found[KAPPA], (tt_size)c->found[STEPS_TAKEN]);
     return verdict_of(c->found[RATIO], c->found[MIDDLE], way < c->optimizer->enough);
 }
 
@@ -116,5 +128,5 @@ state cell_state(const map_config *m, const cell *c) {
                       .ratio_rescaled = c->found[RATIO_RESCALED],
                       .entropy = c->found[ENTROPY],
                       .entropy_teacher = c->found[ENTROPY_TEACHER]};
-    return state_of(cell_verdict(c), &e);
+    return state_of(cell_verdict(m, c), &e);
 }

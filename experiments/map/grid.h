@@ -29,8 +29,11 @@ typedef struct map_config {
     const int64_t *seed;
     int seed_count;
     training_config training; /* its d_k is set per cell */
+    recipe recipe;            /* of all cells; see cell_recipe */
     tt_size steps;
-    bool chaos; /* measure growth */
+    tt_size every;       /* of the curves' steps one is kept; 0: no curves */
+    const char *options; /* what was given beside all this, for the CSV */
+    bool chaos;          /* measure growth */
     int threads;
 } map_config;
 
@@ -54,12 +57,20 @@ typedef enum finding {
     FOUND
 } finding;
 
+/* A step of a cell's curve, before its update. */
+typedef struct curve_point {
+    tt_size step;
+    double ratio, logit_std, temperature, kappa;
+} curve_point;
+
 typedef struct cell {
     const optimizer *optimizer;
     const scaling *scale;
     int64_t d_k, seed;
     double sigma0, lr, gain;
     double found[FOUND];
+    curve_point *curve; /* [map_curve_points()], NULL until cell_make_curve */
+    tt_size points;
     bool finished;
 } cell;
 
@@ -84,14 +95,20 @@ cell *map_cells_at(const map *m, int method, int scale, int d_k, int sigma0, int
 /* The shape that a cell trains in. */
 training_config cell_training(const map_config *c, const cell *of);
 
-/* Its optimizer's constants, fitted to its gain. */
-recipe cell_recipe(const cell *of);
+/* The map's recipe with its optimizer's constants, fitted to its gain. */
+recipe cell_recipe(const map_config *c, const cell *of);
 
 /* Whether the products of its weights are enough (training/product.h). */
 bool cell_is_exact(const map_config *c, const cell *of);
 
+/* The most points that a curve can have: every so many steps one, and the last. */
+tt_size map_curve_points(const map_config *c);
+
+/* An empty curve, where there are any; false without memory. */
+bool cell_make_curve(const map_config *c, cell *of);
+
 /* Of finished cells, as stall's runs have them (training/verdict.h). */
-verdict cell_verdict(const cell *c);
+verdict cell_verdict(const map_config *m, const cell *c);
 state cell_state(const map_config *m, const cell *c);
 
 #endif

@@ -18,6 +18,7 @@
 #include "common/stop.h"
 #include "map/cells.h"
 #include "map/report.h"
+#include "training/recipe_option.h"
 
 enum { AXES_PLANE, AXES_LR, AXES };
 
@@ -36,6 +37,7 @@ static const option_spec OPTIONS[] = {
     {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
     {"lr", "LIST", "", "with --axes lr: learning rates"},
     {"optimizer", "LIST", "sgd", "sgd, momentum, adam, adamw, with stall's constants"},
+    SCHEDULE_OPTIONS,
     {"d-k", "LIST", "64,512", "key widths, 1 to 1048576; a..b is a range"},
     {"seed", "LIST", "0", "seeds, as for torch.manual_seed"},
     {"steps", "N", "500", "training steps a cell"},
@@ -46,11 +48,14 @@ static const option_spec OPTIONS[] = {
     {"target", "NAME", "soft", "what is learned, hard being 1 at the teacher's largest logit: "},
     {"target-gain", "G", "1", "factor on the teacher's logits"},
     {"chaos", NULL, "", "train a twin beside each cell of sgd: how fast does rounding grow?"},
+    {"curves", "N", "", "stem_curves.csv beside FILE: every n-th step of each cell, and the last"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/map.csv", "the map"),
     {"resume", NULL, "", "go on from FILE.partial of an interrupted run"},
     {"quiet", NULL, "", "no progress, no tables"},
 };
+
+enum { CELLS, CURVES, FILES };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -63,6 +68,7 @@ typedef struct request {
     scale_list scale;
     map_config config;
     bool direct, quiet, resume;
+    const char *endings[FILES]; /* of the files */
 } request;
 
 /* Options of the other axes were given in vain, and the results must not claim their defaults. */
@@ -145,6 +151,24 @@ static bool read_training(request *q) {
     return true;
 }
 
+/* A twin is brought back in its weights, and a temperature of its own would go where it likes. */
+static bool read_chaos(request *q) {
+    q->config.chaos = options_flag(q->text, "chaos");
+    return !(q->config.chaos && q->config.recipe.temperature_lr > 0) ||
+           complain("--chaos with --learn-temperature %s: expected one of them",
+                    options_text(q->text, "learn-temperature"));
+}
+
+static bool read_curves(request *q) {
+    q->endings[CELLS] = "";
+    if (!options_given(q->text, "curves")) return true;
+    q->endings[CURVES] = "_curves.csv";
+    return options_size(q->text, "curves", 1, 1000000000, &q->config.every) &&
+           (!q->direct ||
+            complain("--curves %s with --output '%s': curves are written beside a regular file",
+                     options_text(q->text, "curves"), options_text(q->text, "output")));
+}
+
 static bool read_output(request *q) {
     const char *path;
     q->resume = options_flag(q->text, "resume");
@@ -165,17 +189,19 @@ static bool read_request(request *q) {
                       .kappa = q->kappa,
                       .lr = q->lr,
                       .seed = q->seed,
-                      .chaos = options_flag(o, "chaos")};
-    return read_axes(q) && read_optimizers(q) &&
+                      .recipe = RECIPE_PLAIN};
+    return read_axes(q) && read_optimizers(q) && schedule_option(o, &c->recipe) &&
            options_int_list(o, "d-k", 1, 1048576, q->d_k, &c->d_k_count) &&
            options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) &&
-           read_training(q) && settings_threads(o, &c->threads) && read_output(q);
+           read_training(q) && settings_threads(o, &c->threads) && read_chaos(q) &&
+           read_output(q) && read_curves(q);
 }
 
 /* Refuses what this machine cannot hold, and runs no more threads than fit. */
 static bool fits_memory(const request *q, map *m) {
     const options *o = q->text;
-    const double one = map_thread_bytes(m), cells = (double)m->count * (double)sizeof *m->cells;
+    const double curve = (double)map_curve_points(&m->config) * (double)sizeof(curve_point);
+    const double one = map_thread_bytes(m), cells = (double)m->count * (sizeof *m->cells + curve);
     if (!machine_fits(one + cells,
                       "--d-k %s, --batch %s, --tokens %s, --d-model %s, --d-v %s: the cells that "
                       "are trained together need",
@@ -228,12 +254,10 @@ static void on_advanced(void *context, tt_size steps, double work) {
     progress_advance(&r->progress, steps, work);
 }
 
-static const char *const ENDINGS[] = {""};
-
 static bool open_files(running *r) {
     const request *q = r->request;
-    if (q->direct) return results_open(&r->files, &q->used, ENDINGS, 1);
-    if (!results_may_open(&q->used, ENDINGS, 1)) return false;
+    if (q->direct) return results_open(&r->files, &q->used, q->endings, FILES);
+    if (!results_may_open(&q->used, q->endings, FILES)) return false;
     r->runs = map_runs(&r->map, q->text->command->name);
     bool good = partial_open(&r->partial, options_text(q->text, "output"), r->settings, &r->runs,
                              q->resume);
@@ -244,8 +268,9 @@ static bool open_files(running *r) {
 static int finish(running *r) {
     const request *q = r->request;
     results *to = &r->files;
-    if (!q->direct && !results_open(to, &q->used, ENDINGS, 1)) return EXIT_FAILED;
-    map_csv(to->file[0].stream, &r->map);
+    if (!q->direct && !results_open(to, &q->used, q->endings, FILES)) return EXIT_FAILED;
+    map_csv(to->file[CELLS].stream, &r->map);
+    if (to->file[CURVES].stream) map_curves_csv(to->file[CURVES].stream, &r->map);
     if (!results_commit(to)) return EXIT_FAILED;
     partial_remove(&r->partial);
     if (q->quiet) return EXIT_OK;
@@ -279,14 +304,20 @@ static int train_and_finish(running *r) {
 }
 
 static int run_map(const options *o) {
+    /* what has columns of its own, or is a matter of files */
+    static const char *const BUT[] = {"axes", "sigma0", "kappa", "scale",  "lr",     "optimizer",
+                                      "d-k",  "seed",   "steps", "batch",  "tokens", "d-model",
+                                      "d-v",  "target", "chaos", "curves", NULL};
     static request q;
     running r = {.request = &q};
     q.text = o;
     if (!read_request(&q)) return EXIT_USAGE;
     r.settings = settings_describe(&q.used);
+    char *given = settings_given(&q.used, BUT);
+    q.config.options = given;
     int code = EXIT_FAILED;
     stop_catch_signals();
-    if (!r.settings || !map_new(&r.map, &q.config))
+    if (!r.settings || !given || !map_new(&r.map, &q.config))
         (void)complain("out of memory");
     else if (!rates_make_sense(&r.map) || !fits_memory(&q, &r.map))
         code = EXIT_USAGE;
@@ -297,6 +328,7 @@ static int run_map(const options *o) {
     results_discard(&r.files);
     partial_close(&r.partial);
     free(r.settings);
+    free(given);
     map_free(&r.map);
     return code;
 }
@@ -330,9 +362,10 @@ const command_spec MAP_COMMAND = {
         "exactly and at a cost without d_k; all else trains Wq and Wk.\n"
         "A cell whose ratio is below 1e-12 ends there. With --chaos each cell trained by products "
         "has a twin whose first Wq, Wk differ by 1e-8 of their norm.\n"
-        "Beside FILE = stem.csv: stem.meta (the settings). With --output - the map goes to "
-        "standard output, the tables to standard error, and nothing else is written; so too where "
-        "FILE is a pipe or a device.",
+        "Beside FILE = stem.csv: stem.meta (the settings) and, with --curves, stem_curves.csv: "
+        "loss / loss_uniform, deviation of the logits, learned temperature and kappa as it is at "
+        "that step. With --output - the map goes to standard output, the tables to standard error, "
+        "and nothing else is written; so too where FILE is a pipe or a device.",
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_map,

@@ -79,12 +79,16 @@ static void print_steps(FILE *to, const map_config *m, const cell *c) {
 }
 
 static void print_verdict(FILE *to, const map_config *m, const cell *c) {
-    (void)m;
-    csv_text(to, verdict_name((int)cell_verdict(c)));
+    csv_text(to, verdict_name((int)cell_verdict(m, c)));
 }
 
 static void print_state(FILE *to, const map_config *m, const cell *c) {
     csv_text(to, state_name(cell_state(m, c)));
+}
+
+static void print_options(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    csv_text(to, m->options);
 }
 
 /* Without a function the field is what was found. */
@@ -118,9 +122,10 @@ static const struct {
     {"logit_std", "standard deviation of the logits at the last step", NULL, LOGIT_STD},
     {"cos_m", "cosine of Wq Wk^T with the teacher's at the last step", NULL, COS_M},
     {"ratio_rescaled", "loss / loss_uniform there after the best scalar", NULL, RATIO_RESCALED},
-    {"kappa_end", "kappa of its weights: lr s^2 (|Wq|^2 + |Wk|^2) / 2", NULL, KAPPA_END},
+    {"kappa_end", "kappa there: lr s^2 (|Wq|^2 + |Wk|^2) / 2 as they then are", NULL, KAPPA_END},
     {"growth", "of a distance, logarithm a step, mean over steps 20 to 199", NULL, GROWTH},
     {"digits_lost", "decimal digits that rounding costs at worst", NULL, DIGITS_LOST},
+    {"options", "what was given beside all these", print_options, FOUND},
 };
 
 enum { COUNT = sizeof COLUMNS / sizeof *COLUMNS };
@@ -152,6 +157,33 @@ void map_csv(FILE *to, const map *m) {
     for (tt_size i = 0; i < m->count; i++) print_row(to, &m->config, &m->cells[i]);
 }
 
+static void print_point(FILE *to, const map_config *m, const cell *c, const curve_point *at) {
+    (void)fputs(c->optimizer->name, to);
+    csv_text(to, c->scale->name);
+    print_target(to, m, c);
+    print_d_k(to, m, c);
+    print_sigma0(to, m, c);
+    csv_known(to, c->found[KAPPA]);
+    print_seed(to, m, c);
+    print_lr(to, m, c);
+    (void)fprintf(to, ",%td", at->step);
+    csv_number(to, at->ratio);
+    csv_number(to, at->logit_std);
+    csv_number(to, at->temperature);
+    csv_known(to, at->kappa);
+    print_options(to, m, c);
+    (void)fputc('\n', to);
+}
+
+void map_curves_csv(FILE *to, const map *m) {
+    (void)fputs("optimizer,scale,target,d_k,sigma0,kappa,seed,lr,step,ratio,logit_std,temperature,"
+                "kappa_now,options\n",
+                to);
+    for (tt_size i = 0; i < m->count; i++)
+        for (tt_size k = 0; k < m->cells[i].points; k++)
+            print_point(to, &m->config, &m->cells[i], &m->cells[i].curve[k]);
+}
+
 void map_columns_help(FILE *to) {
     (void)fputs("Columns:\n", to);
     for (int i = 0; i < COUNT; i++)
@@ -169,10 +201,22 @@ static bool is_complete(void *context, tt_size i) {
     return ((const map *)context)->cells[i].finished;
 }
 
-/* A row for people. */
+static const char POINT[] = "# at,";
+
+/* A row for people, and the curve: the cell's place and a point a line. */
 static void write_rows(FILE *to, void *context, tt_size i) {
     const map *m = context;
-    print_row(to, &m->config, &m->cells[i]);
+    const cell *c = &m->cells[i];
+    print_row(to, &m->config, c);
+    for (tt_size k = 0; k < c->points; k++) {
+        const curve_point *at = &c->curve[k];
+        (void)fprintf(to, "%s%td,%td", POINT, i, at->step);
+        csv_number(to, at->ratio);
+        csv_number(to, at->logit_std);
+        csv_number(to, at->temperature);
+        csv_number(to, at->kappa);
+        (void)fputc('\n', to);
+    }
 }
 
 /* The cell's place, which the settings give a meaning, and all that was found. */
@@ -182,18 +226,33 @@ static void write_end(FILE *to, void *context, tt_size i) {
     for (int k = 0; k < FOUND; k++) csv_number(to, m->cells[i].found[k]);
 }
 
+/* The cell that a line's first field names. */
+static cell *named_cell(const map *m, const char **at) {
+    double place;
+    if (!csv_read(at, &place) || !(place >= 0 && place < (double)m->count)) return NULL;
+    return &m->cells[(tt_size)place];
+}
+
 static bool read_row(void *context, const char *line) {
-    (void)context;
-    (void)line;
-    return true;
+    const map *m = context;
+    const char *at = line + strlen(POINT);
+    double step;
+    if (strncmp(line, POINT, strlen(POINT)) != 0) return true;
+    cell *c = named_cell(m, &at);
+    if (!c || !csv_read(&at, &step)) return false;
+    if (step == 0 && !cell_make_curve(&m->config, c)) return false;
+    if (!c->curve || c->points == map_curve_points(&m->config)) return false;
+    curve_point *to = &c->curve[c->points++];
+    to->step = (tt_size)step;
+    return csv_read(&at, &to->ratio) && csv_read(&at, &to->logit_std) &&
+           csv_read(&at, &to->temperature) && csv_read(&at, &to->kappa);
 }
 
 static bool read_end(void *context, const char *text) {
     const map *m = context;
     const char *at = text;
-    double place;
-    if (!csv_read(&at, &place) || place < 0 || place >= (double)m->count) return false;
-    cell *c = &m->cells[(tt_size)place];
+    cell *c = named_cell(m, &at);
+    if (!c) return false;
     for (int k = 0; k < FOUND; k++)
         if (!csv_read(&at, &c->found[k])) return false;
     return c->finished = *at == '\0';
@@ -252,11 +311,12 @@ static int field_of(const map_config *c) {
     return most;
 }
 
-static void print_entry(FILE *to, const cell *c, int field) {
-    char entry[ENTRY_BYTES] = {LETTERS[cell_verdict(c)], '\0'};
+static void print_entry(FILE *to, const map_config *m, const cell *c, int field) {
+    const verdict v = cell_verdict(m, c);
+    char entry[ENTRY_BYTES] = {LETTERS[v], '\0'};
     if (!isnan(c->found[STEPS_TO]))
         (void)snprintf(entry, sizeof entry, "%.0f%s", c->found[STEPS_TO] + 1,
-                       cell_verdict(c) == TRAINED ? "" : "*");
+                       v == TRAINED ? "" : "*");
     (void)fprintf(to, " %*s", field, entry);
 }
 
@@ -273,7 +333,7 @@ static void print_block(FILE *to, const map *m, int method, int scale, int d_k, 
         (void)fprintf(to, "%*.6g", LABEL, plane ? c->sigma0[i] : (double)c->d_k[i]);
         for (int k = first; k < last; k++) {
             const cell *cells = map_cells_at(m, method, scale, plane ? d_k : i, plane ? i : 0, k);
-            print_entry(to, lower_median(cells, c->seed_count), field);
+            print_entry(to, c, lower_median(cells, c->seed_count), field);
         }
         (void)fputc('\n', to);
     }

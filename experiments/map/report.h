@@ -8,6 +8,9 @@
 /* A row for each cell, in the map's order. */
 void map_csv(FILE *to, const map *m);
 
+/* A row for each kept step of each cell, likewise. */
+void map_curves_csv(FILE *to, const map *m);
+
 /* The columns and their meanings, for --help. */
 void map_columns_help(FILE *to);
 

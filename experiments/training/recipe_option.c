@@ -139,18 +139,22 @@ static bool read_temperature(const options *o, recipe *r) {
                     text);
 }
 
+bool schedule_option(const options *o, recipe *r) {
+    return read_schedule(o, r) &&
+           (!options_given(o, "warm-up") ||
+            options_size(o, "warm-up", 1, 1000000000, &r->warm_up)) &&
+           read_temperature(o, r);
+}
+
 bool recipe_option(const options *o, optimizer_rate *out, int *count, recipe *r) {
     *r = RECIPE_PLAIN;
     return read_rates(o, out, count) && read_number(o, "momentum", 0, 1, &r->momentum) &&
            read_number(o, "beta1", 0, 1, &r->beta1) && read_number(o, "beta2", 0, 1, &r->beta2) &&
            options_positive(o, "eps", &r->eps) &&
            read_number(o, "weight-decay", 0, INFINITY, &r->weight_decay) &&
-           read_positive(o, "clip", &r->clip) && read_schedule(o, r) &&
-           (!options_given(o, "warm-up") ||
-            options_size(o, "warm-up", 1, 1000000000, &r->warm_up)) &&
-           read_temperature(o, r) && is_used(o, "momentum", out, *count, 1) &&
-           is_used(o, "beta1", out, *count, 2) && is_used(o, "beta2", out, *count, 2) &&
-           is_used(o, "eps", out, *count, 2);
+           read_positive(o, "clip", &r->clip) && schedule_option(o, r) &&
+           is_used(o, "momentum", out, *count, 1) && is_used(o, "beta1", out, *count, 2) &&
+           is_used(o, "beta2", out, *count, 2) && is_used(o, "eps", out, *count, 2);
 }
 
 void recipe_option_help(FILE *to) {

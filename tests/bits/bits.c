@@ -172,6 +172,7 @@ static void maps(void) {
     const optimizer *const methods[] = {optimizer_find("sgd"), optimizer_find("adamw")};
     const scaling *const scale[] = {scaling_find("sqrt"), scaling_find("t5"), scaling_find("rms")};
     map_config config = {.optimizer = methods,
+                         .recipe = RECIPE_PLAIN,
                          .optimizer_count = 2,
                          .scale = scale,
                          .scale_count = 1,
