@@ -177,7 +177,10 @@ SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 # Seeds and steps of the controls: see scripts/controls.
 CONTROLS_OPTIONS ?=
 
-DRAW = for run in stall saturation gradcheck controls precision; do \
+# Seeds and widths of what thaws: see scripts/thaw. One seed, in some 16 seconds of CPU time.
+THAW_OPTIONS ?= --seeds 0
+
+DRAW = for run in stall saturation gradcheck controls thaw precision; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
 
 # What is printed goes to files too; at the end stand the table of the stall, what it means in
@@ -190,8 +193,9 @@ reproduce:
 	@$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
 	@$(BUILD)/sqrtdk precision --output "$(RESULTS)/precision.csv" >"$(RESULTS)/precision.txt"
 	@SQRTDK="$(BUILD)/sqrtdk" scripts/controls $(CONTROLS_OPTIONS) "$(RESULTS)" >"$(RESULTS)/controls.txt"
+	@SQRTDK="$(BUILD)/sqrtdk" scripts/thaw $(THAW_OPTIONS) "$(RESULTS)" >"$(RESULTS)/thaw.txt"
 	@$(DRAW) >/dev/null
-	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt and controls.txt"
+	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt, controls.txt and thaw.txt"
 	@echo
 	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
 	@echo "The picture: $(RESULTS)/figures/stall_loss.png"
@@ -205,7 +209,7 @@ REAL = tests/golden/real/layer
 REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
 
 # What README shows: figures, summary and printed text of the default runs, of stall under all rules
-# (minutes), of the controls and of the published table. check-expected compares new default runs with it, byte by byte.
+# (minutes), of the controls, of what thaws and of the published table. check-expected compares new default runs with it, byte by byte.
 EXPECTED = experiments/expected
 expected: all example $(BUILD)/calibrate-formats
 	@mkdir -p $(BUILD)/expected/figures
@@ -225,14 +229,17 @@ expected: all example $(BUILD)/calibrate-formats
 	scripts/plots $(BUILD)/expected/gradcheck $(BUILD)/expected/figures
 	SQRTDK=$(BUILD)/sqrtdk scripts/controls --seeds 0..4 $(BUILD)/expected >$(BUILD)/expected/controls.txt
 	scripts/plots $(BUILD)/expected/controls $(BUILD)/expected/figures
+	SQRTDK=$(BUILD)/sqrtdk scripts/thaw $(BUILD)/expected >$(BUILD)/expected/thaw.txt
+	scripts/plots $(BUILD)/expected/thaw $(BUILD)/expected/figures
 	scripts/plots $(BUILD)/expected/precision $(BUILD)/expected/figures
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
 	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/stall_rules_step_summary.csv \
 	  $(BUILD)/expected/stall_128_runs.csv $(BUILD)/expected/saturation.csv \
-	  $(BUILD)/expected/precision.csv $(BUILD)/expected/figures/*.svg $(EXPECTED)/
-	for name in stall stall_rules stall_rules_step saturation controls precision; do \
+	  $(BUILD)/expected/precision.csv $(BUILD)/expected/thaw_runs.csv \
+	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
+	for name in stall stall_rules stall_rules_step saturation controls thaw precision; do \
 	  sed '/^Written/,$$d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
@@ -251,7 +258,8 @@ check-expected: all
 	$(BUILD)/sqrtdk stall --output $(BUILD)/expected/stall.csv
 	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/saturation.csv
 	$(BUILD)/sqrtdk precision --quiet --output $(BUILD)/expected/precision.csv
-	for name in stall_runs stall_summary saturation precision; do \
+	SQRTDK=$(BUILD)/sqrtdk scripts/thaw $(BUILD)/expected
+	for name in stall_runs stall_summary saturation precision thaw_runs; do \
 	  cmp $(EXPECTED)/$$name.csv $(BUILD)/expected/$$name.csv || exit 1; done
 
 # ---- Installing ----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ look_of(c) = stays(c) ? 11 : drops(c) ? 12 : warms(c) ? 13 : learns(c) ? (faster
 INKS = "#B34E00 #7A5400 #666666 #00734F #000000 #8A3A6B"
 ink(c) = word(INKS, look_of(c) - 10)
 named(c) = stays(c) ? "lr 1" : drops(c) ? "then " . c[strstrt(c, "kappa"):*] : warms(c) ? "lr 1 after\na warm-up" : learns(c) ? "temperature at rate " . c[strstrt(c, " at ") + 4:*] : c . " from the start"
+margin(t) = (blank_ = strstrt(t, " from the start"), blank_ ? t[1:blank_ - 1] . "\nfrom the start" : t)
 at(n, s) = stringcolumn("control") eq CONTROL[n] && column("d_k") == DK && stringcolumn("seed") eq s
 
 # Who came to 0.1, of those that the title names.
@@ -75,7 +76,7 @@ do for [n = 1:N] {
     if (ENDX[n] < 0.5 * XMAX) {
         set label 200 + n named(CONTROL[n]) at first ENDX[n], graph middle_ left offset 0.8, 0 noenhanced textcolor rgb ink(CONTROL[n])
     } else {
-        eval add_label(named(CONTROL[n]), ink(CONTROL[n]), ENDX[n], middle_)
+        eval add_label(margin(named(CONTROL[n])), ink(CONTROL[n]), ENDX[n], middle_)
     }
 }
 eval add_label("not attending", GREY, XMAX, gy(1))
