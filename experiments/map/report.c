@@ -339,6 +339,50 @@ static void print_block(FILE *to, const map *m, int method, int scale, int d_k, 
     }
 }
 
+/* Where in the list of rates the seed in the middle is trained soonest, the first of equals; -1 if
+ * at none. */
+static int fastest(const map *m, int method, int scale, int d_k) {
+    const map_config *c = &m->config;
+    double least = INFINITY;
+    int found = -1;
+    for (int k = 0; k < c->lr_count; k++) {
+        const cell *of = lower_median(map_cells_at(m, method, scale, d_k, 0, k), c->seed_count);
+        if (cell_verdict(of) != TRAINED || !(of->found[STEPS_TO] < least)) continue;
+        least = of->found[STEPS_TO];
+        found = k;
+    }
+    return found;
+}
+
+typedef struct rates_of {
+    const map *map;
+    int method, scale;
+} rates_of;
+
+static void print_fastest(FILE *to, const void *context) {
+    const rates_of *r = context;
+    const map_config *c = &r->map->config;
+    const int first = fastest(r->map, r->method, r->scale, 0);
+    bool one = true;
+    for (int d = 1; d < c->d_k_count; d++)
+        one = one && fastest(r->map, r->method, r->scale, d) == first;
+    if (one && first < 0) {
+        (void)fputs("No lr of these trains\n", to);
+        return;
+    }
+    (void)fputs("Fastest at lr", to);
+    for (int d = 0; d < (one ? 1 : c->d_k_count); d++) {
+        const int k = fastest(r->map, r->method, r->scale, d);
+        (void)fputs(d > 0 ? "," : "", to);
+        if (k < 0)
+            (void)fputs(" none", to);
+        else
+            (void)fprintf(to, " %.4g", c->lr[k]);
+        if (!one) (void)fprintf(to, d == 0 ? " (d_k %" PRId64 ")" : " (%" PRId64 ")", c->d_k[d]);
+    }
+    (void)fputs(one && c->d_k_count > 1 ? " at every d_k\n" : "\n", to);
+}
+
 static void print_table(FILE *to, const map *m, int method, int scale, int d_k) {
     const map_config *c = &m->config;
     const int fit = (text_width() - LABEL) / (field_of(c) + 1), columns = map_across(c);
@@ -351,6 +395,7 @@ static void print_table(FILE *to, const map *m, int method, int scale, int d_k) 
     for (int first = 0; first < columns; first += most)
         print_block(to, m, method, scale, d_k, first,
                     first + most < columns ? first + most : columns);
+    if (c->lr_count > 0) text_flow_from(to, print_fastest, &(rates_of){m, method, scale}, 4);
 }
 
 void map_tables(FILE *to, const map *m) {
