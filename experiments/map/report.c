@@ -28,6 +28,11 @@ static void print_target(FILE *to, const map_config *m, const cell *c) {
     csv_text(to, teacher_target_word(m->training.hard_target));
 }
 
+static void print_target_gain(FILE *to, const map_config *m, const cell *c) {
+    (void)c;
+    csv_number(to, m->training.target_gain);
+}
+
 static void print_batch(FILE *to, const map_config *m, const cell *c) {
     (void)c;
     (void)fprintf(to, ",%td", m->training.batch);
@@ -100,6 +105,7 @@ static const struct {
     {"optimizer", "how the weights move", print_optimizer, FOUND},
     {"scale", "the rule; on the plane sqrt, whatever rule a point stands for", print_scale, FOUND},
     {"target", "what is learned", print_target, FOUND},
+    {"target_gain", "factor on the teacher's logits", print_target_gain, FOUND},
     {"batch", "sequences a step", print_batch, FOUND},
     {"tokens", "of a sequence", print_tokens, FOUND},
     {"d_model", "width of the tokens", print_d_model, FOUND},

@@ -1,0 +1,20 @@
+# What the figures of `sqrtdk map` share beside common.gp. Each scripts/figures/map_NAME.gp finds
+#   of_seed(0)   is this row's seed the first? Others are left out, and SETTINGS says so
+#   SETTINGS     steps, seed, batch and tokens, and what is no default
+#   STEPS        how many were asked for
+
+load HERE . "common.gp"
+
+first(c) = system(sprintf("awk -F, -v c=%s 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) at = i } NR == 2 { print $at; exit }' <'%s'", c, quoted(CSV)))
+SEED = first("seed")
+of_seed(x) = stringcolumn("seed") eq SEED
+SEEDS = ""; OPTIMIZERS = ""; STEPS = 0
+stats CSV using (SEEDS = with(SEEDS, stringcolumn("seed")), OPTIMIZERS = with(OPTIMIZERS, stringcolumn("optimizer")), STEPS = max(STEPS, num("steps")), 1) nooutput
+other_than(c, usual, words_) = first(c) eq usual ? "" : ", " . words_ . " " . first(c)
+SETTINGS = sprintf("%s, seed %s%s, %s sequences of %s tokens", plural(STEPS, "step"), SEED, \
+    words(SEEDS) > 1 ? sprintf(" (the first of %d)", words(SEEDS)) : "", first("batch"), first("tokens")) . \
+    other_than("d_model", "32", "d_model") . other_than("d_v", "32", "d_v") . other_than("target", "soft", "target") . other_than("target_gain", "1", "gain of the target")
+log2(v) = log(v) / log(2)
+near(a, b) = abs(a - b) < 1e-6
+SMALL = EXT eq ".svg" ? 11 : 8.5    # of what stands in or beside many cells
+FONT = sprintf(",%.1f", SMALL)
