@@ -31,11 +31,11 @@ WIDTH = 0.92 / NR
 place(d, r) = (sum [k = 1:NDK] (word(DKS, k) + 0 <= d)) + (r - (NR + 1) / 2.0) * WIDTH
 
 # The fastest rate of each, and for the title which rules have one and the same at every width.
-array LEVEL[2]
+array LEVEL[2]; array WITH_BAR[2]; array WITH_DOT[2]
 set print $FASTEST
 print "panel,rule,x,lr,steps"
 do for [p = 1:PANELS] {
-    LEVEL[p] = ""
+    LEVEL[p] = ""; WITH_BAR[p] = ""; WITH_DOT[p] = ""
     do for [r = 1:NR] {
         same_ = 1; before_ = -1
         do for [d in DKS] {
@@ -44,6 +44,7 @@ do for [p = 1:PANELS] {
                 (soon_ = num("steps_to_0.1"), at_ = num("lr"), 1) : 1) nooutput
             # Without a rate there is no dot, and the line ends.
             print at_ > 0 ? sprintf("%d,%d,%.9g,%.9g,%d", p, r, place(d + 0, r), at_, soon_ + 1) : sprintf("%d,%d,%.9g,nan,0", p, r, place(d + 0, r))
+            if (at_ > 0) { WITH_DOT[p] = with(WITH_DOT[p], sprintf("%d", r)) }
             same_ = same_ && at_ > 0 && (before_ < 0 || near(at_ / before_, 1)); before_ = at_
         }
         if (same_ && NDK > 1) { LEVEL[p] = with(LEVEL[p], rule(r)) }
@@ -58,6 +59,7 @@ do for [p = 1:PANELS] {
         do for [d in DKS] {
             top_ = -1
             stats CSV using (of(p, r) && column("d_k") == d + 0 && trained(0) ? (top_ = max(top_, num("lr")), 1) : 1) nooutput
+            if (top_ > 0) { WITH_BAR[p] = with(WITH_BAR[p], sprintf("%d", r)) }
             print sprintf("%d,%d,%.9g,%.9g,%d", p, r, place(d + 0, r), top_ > 0 ? top_ * HALF[p] : FROM[p] / HALF[p], top_ > 0)
         }
     }
@@ -76,7 +78,9 @@ WIDE = (0.99 - LEFT - GAP * (PANELS - 1)) / PANELS
 panel(p) = sprintf("set lmargin at screen %.9g; set rmargin at screen %.9g", LEFT + (p - 1) * (WIDE + GAP), LEFT + (p - 1) * (WIDE + GAP) + WIDE)
 set tmargin at screen 0.815; set bmargin at screen 0.125
 set multiplot
-eval heading(title_, SETTINGS . "; bars: lrs that train; dots: the fastest, its steps to ratio 0.1")
+# Where many bars stand side by side their names are upright, and there is no room for steps.
+CRAMPED = NR * NDK > 12
+eval heading(title_, SETTINGS . "; bars: lrs that train; dots: the fastest" . (CRAMPED ? "" : ", its steps to ratio 0.1"))
 set xlabel "key width d_k" noenhanced offset 0, 0.3
 eval y_name(3, "learning rate lr (log scale)", 0.47)
 # Filled, hatched or crossed; each rate that was run has its edge, the text the rule's colour, darker.
@@ -84,6 +88,17 @@ FILLS = "#F6CDB0 #9DB8D6 #B7DDCF #E0BFD4"
 EDGES = "#D98A55 #6E93BB #6DB39B #C48FB2"
 DEEP = "#A84300 #0A3F73 #00654A #8A3A6B"
 PATTERN = "5 3 4 1"
+UPRIGHT = CRAMPED ? "rotate by 90 left offset 0, 0.3" : "center offset 0, 0.6"
+steps_(n) = CRAMPED ? "" : sprintf("%d", n)
+# What is plotted: of rules that have none no bar or dot, of which gnuplot would warn.
+LINES = 'for [r in WITH_DOT[p]] $FASTEST using (ours(p, r + 0)):(column("lr")) with lines ls k_of(rule(r + 0)) lw 1.5 lc rgb word(DEEP, r + 0), '
+BARS = 'for [r in WITH_BAR[p]] CSV using (bar(p, r + 0)):(column("lr")):(bar(p, r + 0) - WIDTH * 0.42):(bar(p, r + 0) + WIDTH * 0.42):(column("lr") / h_):(column("lr") * h_) \
+    with boxxyerror fillcolor rgb word(FILLS, r + 0) fillstyle pattern int(word(PATTERN, r + 0)) border lc rgb word(EDGES, r + 0), '
+DOTS = 'for [r in WITH_DOT[p]] $FASTEST using (ours(p, r + 0)):(column("lr")) with points pt spot(r + 0) ps 1.8 lc rgb "white", \
+    for [r in WITH_DOT[p]] $FASTEST using (ours(p, r + 0)):(column("lr")) with points pt spot(r + 0) ps 1.2 lc rgb word(DEEP, r + 0), \
+    for [r in WITH_DOT[p]] $FASTEST using (ours(p, r + 0)):(column("lr")):(steps_(column("steps"))) with labels offset 0, -0.95 noenhanced font FONT textcolor rgb "#111111", '
+NAMES = 'for [r = 1:NR] $TOPS using (ours(p, r)):(column("lr")):(rule(r) . (column("bar") > 0 ? "" : CRAMPED ? ": no lr" : ":\nno lr")) with labels ' . UPRIGHT . ' noenhanced font FONT textcolor rgb word(DEEP, r)'
+spot(r) = int(word(POINTS, k_of(rule(r))))
 set tics noenhanced
 set xtics ()
 do for [k = 1:NDK] { set xtics add (word(DKS, k) k) }
@@ -96,14 +111,7 @@ do for [p = 1:PANELS] {
     set ytics () enhanced
     do for [e = decade(YLO):decade(YHI)] { if (10.0**e >= YLO) { set ytics add (tick(e) 10.0**e) } }
     set logscale y
-    plot [XLO:XHI] [YLO:YHI] \
-        for [r = 1:NR] $FASTEST using (ours(p, r)):(column("lr")) with lines ls k_of(rule(r)) lw 1.5 lc rgb word(DEEP, r), \
-        for [r = 1:NR] CSV using (bar(p, r)):(column("lr")):(bar(p, r) - WIDTH * 0.42):(bar(p, r) + WIDTH * 0.42):(column("lr") / h_):(column("lr") * h_) \
-            with boxxyerror fillcolor rgb word(FILLS, r) fillstyle pattern int(word(PATTERN, r)) border lc rgb word(EDGES, r), \
-        for [r = 1:NR] $FASTEST using (ours(p, r)):(column("lr")) with points pt int(word(POINTS, k_of(rule(r)))) ps 1.8 lc rgb "white", \
-        for [r = 1:NR] $FASTEST using (ours(p, r)):(column("lr")) with points pt int(word(POINTS, k_of(rule(r)))) ps 1.2 lc rgb word(DEEP, r), \
-        for [r = 1:NR] $FASTEST using (ours(p, r)):(column("lr")):(sprintf("%d", column("steps"))) with labels offset 0, -0.95 noenhanced font FONT textcolor rgb "#111111", \
-        for [r = 1:NR] $TOPS using (ours(p, r)):(column("lr")):(rule(r) . (column("bar") > 0 ? "" : ":\nno lr")) with labels center offset 0, 0.6 noenhanced font FONT textcolor rgb word(DEEP, r)
+    eval "plot [XLO:XHI] [YLO:YHI] " . (strlen(WITH_DOT[p]) ? LINES : "") . (strlen(WITH_BAR[p]) ? BARS : "") . (strlen(WITH_DOT[p]) ? DOTS : "") . NAMES
     unset for [k = 1:3] label k
 }
 unset multiplot
