@@ -174,13 +174,25 @@ STALL_OPTIONS ?=
 # Enough rows for figures, at four numbers of keys and under every rule, in some 20 seconds.
 SATURATION_OPTIONS ?= --keys 4,16,64,256 --scale all --rows 10000
 
+# Of the map the default grid; the window's rates are a factor of 4 apart, from none that train to none.
+MAP_OPTIONS ?=
+WINDOW_OPTIONS ?= --d-k 8,64,512
+WINDOW_SGD ?= 0.0625,0.25,1,4,16,64,256,1024,4096,16384
+WINDOW_ADAM ?= 0.0005,0.002,0.008,0.032,0.128
+WINDOW_RUN = $(BUILD)/sqrtdk map --axes lr --scale none,sqrt,linear $(WINDOW_OPTIONS)
+
+# Into a folder, one file of both: each optimizer has rates of its own.
+WINDOW = $(WINDOW_RUN) --optimizer sgd --lr $(WINDOW_SGD) --output "$(1)/window_sgd.csv" >"$(1)/window_sgd.txt" && \
+  $(WINDOW_RUN) --optimizer adam --lr $(WINDOW_ADAM) --output "$(1)/window_adam.csv" >"$(1)/window_adam.txt" && \
+  { cat "$(1)/window_sgd.csv" && sed 1d "$(1)/window_adam.csv"; } >"$(1)/window.csv"
+
 # Seeds and steps of the controls: see scripts/controls.
 CONTROLS_OPTIONS ?=
 
 # Seeds and widths of what thaws: see scripts/thaw. One seed, in some 16 seconds of CPU time.
 THAW_OPTIONS ?= --seeds 0
 
-DRAW = for run in stall saturation gradcheck controls thaw precision; do \
+DRAW = for run in stall saturation gradcheck controls thaw precision map window; do \
   scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
 
 # What is printed goes to files too; at the end stand the table of the stall, what it means in
@@ -192,10 +204,12 @@ reproduce:
 	@$(BUILD)/sqrtdk saturation --output "$(RESULTS)/saturation.csv" $(SATURATION_OPTIONS) >"$(RESULTS)/saturation.txt"
 	@$(BUILD)/sqrtdk gradcheck --quiet --output "$(RESULTS)/gradcheck.csv"
 	@$(BUILD)/sqrtdk precision --output "$(RESULTS)/precision.csv" >"$(RESULTS)/precision.txt"
+	@$(BUILD)/sqrtdk map --output "$(RESULTS)/map.csv" $(MAP_OPTIONS) >"$(RESULTS)/map.txt"
+	@$(call WINDOW,$(RESULTS))
 	@SQRTDK="$(BUILD)/sqrtdk" scripts/controls $(CONTROLS_OPTIONS) "$(RESULTS)" >"$(RESULTS)/controls.txt"
 	@SQRTDK="$(BUILD)/sqrtdk" scripts/thaw $(THAW_OPTIONS) "$(RESULTS)" >"$(RESULTS)/thaw.txt"
 	@$(DRAW) >/dev/null
-	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt, controls.txt and thaw.txt"
+	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt, map.txt, window_sgd.txt, window_adam.txt, controls.txt and thaw.txt"
 	@echo
 	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
 	@echo "The picture: $(RESULTS)/figures/stall_loss.png"
@@ -224,6 +238,8 @@ expected: all example $(BUILD)/calibrate-formats
 	$(BUILD)/custom_op >>$(EXPECTED)/gradcheck.txt
 	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/figures/saturation.csv $(SATURATION_OPTIONS)
 	$(BUILD)/sqrtdk precision --output $(BUILD)/expected/precision.csv >$(BUILD)/expected/precision.txt
+	$(BUILD)/sqrtdk map --output $(BUILD)/expected/map.csv >$(BUILD)/expected/map.txt
+	$(call WINDOW,$(BUILD)/expected)
 	scripts/plots $(BUILD)/expected/stall
 	scripts/plots $(BUILD)/expected/figures/saturation
 	scripts/plots $(BUILD)/expected/gradcheck $(BUILD)/expected/figures
@@ -232,14 +248,17 @@ expected: all example $(BUILD)/calibrate-formats
 	SQRTDK=$(BUILD)/sqrtdk scripts/thaw $(BUILD)/expected >$(BUILD)/expected/thaw.txt
 	scripts/plots $(BUILD)/expected/thaw $(BUILD)/expected/figures
 	scripts/plots $(BUILD)/expected/precision $(BUILD)/expected/figures
+	scripts/plots $(BUILD)/expected/map $(BUILD)/expected/figures
+	scripts/plots $(BUILD)/expected/window $(BUILD)/expected/figures
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \
 	  $(BUILD)/expected/stall_rules_summary.csv $(BUILD)/expected/stall_rules_step_summary.csv \
 	  $(BUILD)/expected/stall_128_runs.csv $(BUILD)/expected/saturation.csv \
 	  $(BUILD)/expected/precision.csv $(BUILD)/expected/thaw_runs.csv \
+	  $(BUILD)/expected/map.csv $(BUILD)/expected/window.csv \
 	  $(BUILD)/expected/figures/*.svg $(EXPECTED)/
-	for name in stall stall_rules stall_rules_step saturation controls thaw precision; do \
+	for name in stall stall_rules stall_rules_step saturation controls thaw precision map window_sgd window_adam; do \
 	  sed '/^Written/,$$d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
@@ -259,7 +278,9 @@ check-expected: all
 	$(BUILD)/sqrtdk saturation --quiet --output $(BUILD)/expected/saturation.csv
 	$(BUILD)/sqrtdk precision --quiet --output $(BUILD)/expected/precision.csv
 	SQRTDK=$(BUILD)/sqrtdk scripts/thaw $(BUILD)/expected
-	for name in stall_runs stall_summary saturation precision thaw_runs; do \
+	$(BUILD)/sqrtdk map --quiet --output $(BUILD)/expected/map.csv
+	$(call WINDOW,$(BUILD)/expected)
+	for name in stall_runs stall_summary saturation precision thaw_runs map window; do \
 	  cmp $(EXPECTED)/$$name.csv $(BUILD)/expected/$$name.csv || exit 1; done
 
 # ---- Installing ----------------------------------------------------------------------------------
