@@ -353,7 +353,7 @@ static int fastest(const map *m, int method, int scale, int d_k) {
     int found = -1;
     for (int k = 0; k < c->lr_count; k++) {
         const cell *of = lower_median(map_cells_at(m, method, scale, d_k, 0, k), c->seed_count);
-        if (cell_verdict(of) != TRAINED || !(of->found[STEPS_TO] < least)) continue;
+        if (cell_verdict(c, of) != TRAINED || !(of->found[STEPS_TO] < least)) continue;
         least = of->found[STEPS_TO];
         found = k;
     }
