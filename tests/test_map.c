@@ -528,20 +528,22 @@ START_TEST(tables_count_steps_and_name_what_did_not_train) {
 }
 END_TEST
 
-/* Two widths of which the first is trained soonest at lr 2, then a rule with one best lr, then
- * one with none. */
+/* Two widths of which the first is trained soonest at lr 2, then rules with one best lr, of equals
+ * the first, then one with none. */
 START_TEST(below_a_table_over_rates_stands_the_fastest) {
     static const int64_t WIDTHS[] = {64, 128};
     lists l = {.optimizer = {optimizer_find("sgd")},
-               .scale = {scaling_find("none"), scaling_find("sqrt"), scaling_find("rms")},
+               .scale = {scaling_find("none"), scaling_find("sqrt"), scaling_find("linear"),
+                         scaling_find("rms")},
                .lr = {1, 2}};
     map_config config = plane_of(&l, 0, 0, 500);
     config.lr_count = config.d_k_count = 2;
-    config.scale_count = 3;
+    config.scale_count = 4;
     config.d_k = WIDTHS;
     /* nested as rule, d_k, lr; the third was at 0.1 and left it again, so it does not count */
-    const double steps_to[] = {60, 30, 25, NAN, 60, 30, 31, 30, NAN, NAN, NAN, NAN};
-    const double ratio[] = {0.05, 0.1, 0.2, 8, 0.01, 0.02, 0.05, 0.05, 1, 1, 1, 1};
+    const double steps_to[] = {60, 30, 25, NAN, 60, 30, 31, 30, 40, 40, 50, 50, NAN, NAN, NAN, NAN};
+    const double ratio[] = {0.05, 0.1, 0.2, 8,   0.01, 0.02, 0.05, 0.05,
+                            0.1,  0.1, 0.1, 0.1, 1,    1,    1,    1};
     map m;
     char *text = NULL;
     size_t size = 0;
@@ -557,6 +559,7 @@ START_TEST(below_a_table_over_rates_stands_the_fastest) {
     (void)fclose(to);
     assert_says(text, "\nFastest at lr 2 (d_k 64), none (128)\n\nscale sqrt");
     assert_says(text, "\nFastest at lr 2 at every d_k\n");
+    assert_says(text, "\nFastest at lr 1 at every d_k\n");
     assert_says(text, "\nNo lr of these trains\n");
     free(text);
     map_free(&m);
