@@ -110,7 +110,7 @@ tsan:
 	build/tsan/sqrtdk gradcheck --d-k 2 --threads 4 --quiet --output build/tsan/gradcheck.csv
 	build/tsan/sqrtdk inspect $(REAL_PART) --threads 4 --quiet --output build/tsan/inspect.csv
 	build/tsan/sqrtdk map --d-k 3,8 --optimizer sgd,adam --kappa 1..64 --steps 40 --batch 4 --tokens 5 --d-model 6 \
-	  --d-v 3 --chaos --threads 4 --quiet --output build/tsan/map.csv
+	  --d-v 3 --chaos --curves 5 --threads 4 --quiet --output build/tsan/map.csv
 
 # The suites that are LONG under valgrind (tests/suites.h) are left out; what they run is run by
 # others, and saturation by two small runs.
@@ -146,7 +146,7 @@ coverage:
 	build/coverage/sqrtdk stall --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --threads 1 \
 	  --output build/coverage/stall.csv
 	build/coverage/sqrtdk saturation --d-k 2,8 --keys 4 --rows 400 --threads 1 --output build/coverage/saturation.csv
-	build/coverage/sqrtdk map --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --chaos --threads 1 \
+	build/coverage/sqrtdk map --d-k 3,8 --steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 --chaos --curves 5 --threads 1 \
 	  --output build/coverage/map.csv
 	cd build/coverage && gcov -r -s "$(CURDIR)" src/*.gcda experiments/*.gcda experiments/*/*.gcda | grep -A1 "^File '[se]"
 
