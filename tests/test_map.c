@@ -166,7 +166,7 @@ END_TEST
 START_TEST(by_products_and_by_weights_a_cell_is_the_same) {
     lists l = {.optimizer = {optimizer_find("sgd")},
                .scale = {scaling_find("t5")},
-               .d_k = 32,
+               .d_k = 48,
                .lr = {0.5}};
     map_config config = plane_of(&l, 0, 0, 25);
     config.lr_count = 1;
@@ -175,7 +175,7 @@ START_TEST(by_products_and_by_weights_a_cell_is_the_same) {
     recipe r = RECIPE_PLAIN;
     const student_config with = {l.scale[0], 1, NULL, 0.5, &r};
     training_config training = DEFAULTS;
-    training.d_k = 32;
+    training.d_k = 48;
     teacher t;
     student s;
     meter m;
@@ -450,11 +450,11 @@ START_TEST(a_curve_has_the_rates_and_temperature_of_its_steps_and_ends_as_its_ce
 }
 END_TEST
 
-/* d_k 32: kappa is the sum of 2048 squares times what is known, and the weights hardly move. */
+/* d_k 64: kappa is the sum of 4096 squares times what is known, and the weights hardly move. */
 START_TEST(kappa_now_follows_the_rate_and_the_square_of_the_temperature) {
     lists l = {.optimizer = {optimizer_find("sgd")},
                .scale = {scaling_find("sqrt")},
-               .d_k = 32,
+               .d_k = 64,
                .sigma0 = {1},
                .kappa = {1e-9}};
     map_config config = plane_of(&l, 1, 1, 30);

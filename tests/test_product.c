@@ -129,7 +129,9 @@ START_TEST(only_what_closes_on_the_products_may_be_trained_so) {
     clip.clip = 1;
     warm.warm_up = 10;
     warm.temperature_lr = 1;
-    narrow.d_k = narrow.d_model - 1;
+    narrow.d_k = 3 * narrow.d_model / 2;
+    ck_assert(product_applies(rule, sgd, &RECIPE_PLAIN, &narrow));
+    narrow.d_k--;
     values.train_values = true;
     ck_assert(product_applies(rule, sgd, &RECIPE_PLAIN, &DEFAULTS));
     ck_assert(product_applies(rule, sgd, &warm, &DEFAULTS));

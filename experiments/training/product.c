@@ -11,7 +11,7 @@
 bool product_applies(const scaling *rule, const optimizer *o, const recipe *r,
                      const training_config *config) {
     return scaling_is_constant(rule) && o->kind == TT_SGD && recipe_optim(r, o).weight_decay == 0 &&
-           isinf(r->clip) && !config->train_values && config->d_k >= config->d_model;
+           isinf(r->clip) && !config->train_values && 2 * config->d_k >= 3 * config->d_model;
 }
 
 /* out = factor X Y^T. False without memory. */

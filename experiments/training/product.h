@@ -7,8 +7,9 @@
  *   A <- A - h (G M^T + M G^T) + h^2 G B G^T
  *   B <- B - h (G^T M + M^T G) + h^2 G^T A G
  * all [d_model,d_model]: d_k drops out of the cost. Other optimizers, decay and clipping do not
- * close, and below d_model, where the products have lost rank, rounding grows: these take a student
- * (training/student.h).
+ * close. Below d_model the products have lost rank, and rounding grows; at d_model they have nearly
+ * lost it, and it grows in long runs. These take a student (training/student.h), products d_k from
+ * 1.5 d_model up.
  */
 #ifndef TRAINING_PRODUCT_H
 #define TRAINING_PRODUCT_H

@@ -167,7 +167,7 @@ static void map_of(const map_config *config, const char *name) {
 
 /* Products of weights with their twins, and students, at starts and steps that end in every way. */
 static void maps(void) {
-    static const int64_t D_K[] = {8, 16}, SEED[] = {3};
+    static const int64_t D_K[] = {8, 24}, SEED[] = {3};
     static const double START[] = {0.5, 8}, STEP[] = {1, 32}, LR[] = {0.5};
     const optimizer *const methods[] = {optimizer_find("sgd"), optimizer_find("adamw")};
     const scaling *const scale[] = {scaling_find("sqrt"), scaling_find("t5"), scaling_find("rms")};
