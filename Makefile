@@ -192,8 +192,8 @@ CONTROLS_OPTIONS ?=
 # Seeds and widths of what thaws: see scripts/thaw. One seed, in some 16 seconds of CPU time.
 THAW_OPTIONS ?= --seeds 0
 
-DRAW = for run in stall saturation gradcheck controls thaw precision map window; do \
-  scripts/plots "$(RESULTS)/$$run" "$(RESULTS)/figures" || exit 1; done
+DRAW = printf '%s\n' stall saturation gradcheck controls thaw precision map window | \
+  xargs -P 2 -I NAME scripts/plots "$(RESULTS)/NAME" "$(RESULTS)/figures"
 
 # What is printed goes to files too; at the end stand the table of the stall, what it means in
 # sentences, and where the picture is. V=1 shows how everything is compiled.
