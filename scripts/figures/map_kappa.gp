@@ -51,7 +51,7 @@ do for [e = 3:10] {
 print "2,0,0,0"
 unset print
 # Marks stand in a block of their own, without those under a point or its name, which is right of it.
-NAMED = "16 64 256"
+NAMED = "16 64"
 named(n) = sum [i = 1:words(NAMED)] (near(Y[n], log2(word(NAMED, i) + 0)) && near(X[n], Y[n] / 2 + 1))
 covered(n) = named(n) || (near(Y[n], 2 * X[n]) && (near(X[n], 0) || abs(X[n]) > 1.9))
 set print $CELLS
