@@ -32,10 +32,10 @@ static const option_words WORDS[] = {
 
 static const option_spec OPTIONS[] = {
     {"axes", "NAME", "plane", "cells are (sigma0, kappa), or with lr (rule, d_k, lr): "},
-    {"sigma0", "LIST", "0.25..32", "deviation of the first logits; a..b doubles from a to b"},
+    {"sigma0", "LIST", "0.25..32", "deviation of the first logits; a..b: a, 2a, ... up to b"},
     {"kappa", "LIST", "0.25..1024", "step in logits"},
     {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
-    {"lr", "LIST", "", "with --axes lr: learning rates"},
+    {"lr", "LIST", "", "with --axes lr, which needs it: learning rates"},
     {"optimizer", "LIST", "sgd", "sgd, momentum, adam, adamw, with stall's constants"},
     SCHEDULE_OPTIONS,
     {"d-k", "LIST", "64,512", "key widths, 1 to 1048576; a..b is a range"},
@@ -356,8 +356,8 @@ const command_spec MAP_COMMAND = {
         "d_k (g_q^2 + g_k^2) / 2, the step in logits (sqrt: lr; none: lr d_k), g_q, g_k being what "
         "the first weights are multiplied by. A cell of the plane has the factor d_k^-1/2, first "
         "weights times g = sqrt(sigma0) and lr = kappa / sigma0 (adam, adamw: lr = kappa / "
-        "(sqrt(d_k) g), eps / g, decoupled decay / g). At a given d_model, batch and T every such "
-        "rule, gain and rate is one of its points.\n"
+        "(sqrt(d_k) g), eps / g, decoupled decay / g). At a given d_k, d_model, batch and T every "
+        "such rule and rate is one of its points, if g_q = g_k, as all rules but t5 have it.\n"
         "Plain gradient descent with d_k >= 1.5 d_model trains the products Wq Wk^T, Wq Wq^T, Wk "
         "Wk^T, "
         "exactly and at a cost without d_k; all else trains Wq and Wk.\n"

@@ -122,7 +122,8 @@ static const struct {
     {"ratio", "loss / loss_uniform, median of the last 20 steps", NULL, RATIO},
     {"verdict", "as stall's", print_verdict, FOUND},
     {"state", "likewise", print_state, FOUND},
-    {"steps_to_0.1", "first step whose last 20 ratios have a median <= 0.1", NULL, STEPS_TO},
+    {"steps_to_0.1", "first step, from 0, whose last 20 ratios have a median <= 0.1", NULL,
+     STEPS_TO},
     {"entropy", "of a row's weights, nats, mean, at the last step", NULL, ENTROPY},
     {"entropy_teacher", "of the target's weights", NULL, ENTROPY_TEACHER},
     {"logit_std", "standard deviation of the logits at the last step", NULL, LOGIT_STD},
@@ -245,7 +246,7 @@ static bool read_row(void *context, const char *line) {
     double step;
     if (strncmp(line, POINT, strlen(POINT)) != 0) return true;
     cell *c = named_cell(m, &at);
-    if (!c || !csv_read(&at, &step)) return false;
+    if (!c || c->finished || !csv_read(&at, &step)) return false;
     if (step == 0 && !cell_make_curve(&m->config, c)) return false;
     if (!c->curve || c->points == map_curve_points(&m->config)) return false;
     curve_point *to = &c->curve[c->points++];
@@ -258,7 +259,7 @@ static bool read_end(void *context, const char *text) {
     const map *m = context;
     const char *at = text;
     cell *c = named_cell(m, &at);
-    if (!c) return false;
+    if (!c || c->finished) return false;
     for (int k = 0; k < FOUND; k++)
         if (!csv_read(&at, &c->found[k])) return false;
     return c->finished = *at == '\0';

@@ -27,7 +27,7 @@ do for [n = 1:N] {
     if (X[n] > XMIN + 1e-6) { WX = min(WX, X[n] - XMIN) }
     if (Y[n] > YMIN + 1e-6) { WY = min(WY, Y[n] - YMIN) }
 }
-WX = WX > 1e8 ? 1 : WX; WY = WY > 1e8 ? 1 : WY
+WX = WX > 1e8 ? 1.0 : WX; WY = WY > 1e8 ? 1.0 : WY
 trained(n) = HOW[n] eq "trained"
 softer(n)  = (sum [m = 1:N] (AT[m] == AT[n] && near(Y[m], Y[n]) && X[m] < X[n] - 1e-6 && trained(m))) > 0
 smaller(n) = (sum [m = 1:N] (AT[m] == AT[n] && near(X[m], X[n]) && Y[m] < Y[n] - 1e-6 && trained(m))) > 0
@@ -62,7 +62,7 @@ set print $MARKS
 print "x,y,d_k,mark"
 do for [n = 1:N] { if (!covered(n)) { print sprintf("%.9g,%.9g,%d,%s", X[n], Y[n], AT[n], mark(n)) } }
 unset print
-present(d, low, high) = (l_ = "", sum [n = 1:N] (AT[n] == d && class(n) >= low && class(n) <= high ? (l_ = with(l_, sprintf("%d", class(n))), 0) : 0), l_)
+present(d, low, high) = (l_ = "", sum [n = 1:N] (AT[n] == d && class(n) >= low && class(n) <= high ? (l_ = with(l_, sprintf("%d", class(n))), 0) : 0), strlen(l_) ? l_ : sprintf("%d", low))
 
 # ---- What the title may say: whether (1, 1) trained, and whether the widest point of no scale that is a cell did.
 cell_at(d, x, y) = (f_ = 0, sum [n = 1:N] (AT[n] == d && near(X[n], x) && near(Y[n], y) ? (f_ = n) : 0), f_)
@@ -94,7 +94,7 @@ words_at(n, text, x, y) = sprintf("set label %d \"%s\" at screen %g, screen %g l
 said(n, text, y) = swatch(n, y) . "; " . words_at(200 + n, text, KEYX + 0.038, y)
 eval words_at(220, "trained; the ratio was 0.1", KEYX, 0.850)
 do for [k = 1:5] { eval said(k, sprintf("within %d steps", int(STEPS / 2.0**(5 - k))), 0.850 - 0.040 * k) }
-eval words_at(221, "not trained, and", KEYX, 0.603)
+eval words_at(221, sprintf("not trained in %d steps, and", STEPS), KEYX, 0.603)
 eval said(6, "start too sharp: a softer\none of its row trains", 0.553)
 eval said(7, "step too large: a smaller\none of its column trains", 0.490)
 eval said(8, "either of these would do", 0.437)

@@ -46,9 +46,13 @@ came = 0; thawed = 0; learned = 0; all = 0; dropped = 0
 stats RUNS using (came = strlen(stringcolumn("steps_to_0.1")) > 0 && known(num("steps_to_0.1")), \
     c_ = stringcolumn("control"), drops(c_) ? (dropped = dropped + 1, thawed = thawed + came) : 0, \
     learns(c_) ? (all = all + 1, learned = learned + came) : 0, 1) nooutput
-title_ = dropped && all && thawed == 0 && learned == all ? \
-    sprintf("At d_k = %d a smaller step does not thaw a stalled run; a learned temperature does", DK) : \
-    sprintf("At d_k = %d, without the scale: what thaws a run", DK)
+since(x) = num("steps_to_0.1") + 1 - num("from")
+title_ = sprintf("At d_k = %d, without the scale: what thaws a run", DK)
+if (dropped && all && thawed == dropped && learned == all) {
+    stats RUNS using (drops(stringcolumn("control")) ? since(0) : NaN) name "SMALL" nooutput
+    stats RUNS using (learns(stringcolumn("control")) ? since(0) : NaN) name "LEARNT" nooutput
+    title_ = sprintf("Stalled at d_k %d: small steps thaw it in %.0f or more, a temperature in %.0f or less", DK, SMALL_min, LEARNT_max)
+}
 
 set output OUT
 LINE_HEIGHT = 0.047; LEAD = 0.012; OVER = 0.5
@@ -57,8 +61,9 @@ set tmargin at screen 0.80; set bmargin at screen 0.125
 set multiplot
 eval heading(title_, sprintf("without the scale%s; kappa: the step in logits at the start, lr d_k; %s", SWITCH ? sprintf("; temperature: learned from step %d on", SWITCH) : "", words(SEEDS) > 1 ? sprintf("%d seeds, each a line", words(SEEDS)) : "one seed"))
 set lmargin at screen 0.098; set rmargin at screen 0.575
-set title sprintf("d_k = %d", DK) noenhanced offset 0, -0.4
-set xlabel "step" noenhanced offset 0, 0.3
+unset title
+set xlabel "step (log scale)" noenhanced offset 0, 0.3
+XMIN = 20
 eval y_name(3, "loss / loss of not attending (ratio, log scale)", 0.4625)
 eval Y_TICKS
 # Each control's last step above the floor and its least and greatest ratio there.
@@ -70,11 +75,11 @@ do for [n = 1:N] {
         ENDX[n] = max(ENDX[n], x_); LOW_[n] = min(LOW_[n], y_); HIGH_[n] = max(HIGH_[n], y_)
     }
 }
-# Those that end in the left half have their labels there, the others in the margin.
+# Those that end early have their labels left of the switch, where no curve comes; the others in the margin.
 do for [n = 1:N] {
     middle_ = max(LINE_HEIGHT, gy(sqrt(LOW_[n] * HIGH_[n])))
-    if (ENDX[n] < 0.5 * XMAX) {
-        set label 200 + n named(CONTROL[n]) at first ENDX[n], graph middle_ left offset 0.8, 0 noenhanced textcolor rgb ink(CONTROL[n])
+    if (ENDX[n] < XMIN * (XMAX / XMIN)**0.7) {
+        set label 200 + n named(CONTROL[n]) at first (SWITCH ? SWITCH : XMAX), graph middle_ right offset -1, 0 noenhanced textcolor rgb ink(CONTROL[n])
     } else {
         eval add_label(margin(named(CONTROL[n])), ink(CONTROL[n]), ENDX[n], middle_)
     }
@@ -85,8 +90,8 @@ if (SWITCH) {
     set arrow 20 from first SWITCH, graph 0 to first SWITCH, graph 1 nohead lw 1 dt (2, 3) lc rgb GREY
     set label 20 sprintf("step %d", SWITCH) at first SWITCH, graph 1 center offset 0, 0.4 noenhanced textcolor rgb GREY
 }
-set logscale y
-plot [0:XMAX] [YLO:YHI] 1 with lines lw 1 dt (2, 3) lc rgb GREY, \
+set logscale xy
+plot [XMIN:XMAX] [YLO:YHI] 1 with lines lw 1 dt (2, 3) lc rgb GREY, \
     for [n = 1:N] for [s in SEEDS] CSV using (at(n, s) ? num("step") : NaN):(onlog(num("ratio"))) with lines ls look_of(CONTROL[n])
 do for [n = 1:N] { unset label 200 + n }
 do for [i = 1:40] { unset label 100 + i; unset arrow 100 + i }
