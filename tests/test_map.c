@@ -395,6 +395,12 @@ START_TEST(an_interrupted_map_is_resumed_and_ends_with_the_same_bytes) {
     free(said);
     assert_refused(1, "is from a run with other settings",
                    CURVES "--resume --output " SCRATCH "mapcut.csv");
+    /* the same cells twice */
+    ck_assert_int_eq(shell("cd " SCRATCH " && cp mapcut.csv.partial mapcut.kept && "
+                           "sed '1,/^optimizer,/d' mapcut.kept >>mapcut.csv.partial"),
+                     0);
+    assert_refused(1, "is damaged", "%s --resume", longer);
+    ck_assert_int_eq(shell("cd " SCRATCH " && mv mapcut.kept mapcut.csv.partial"), 0);
     run_quietly("", CURVES "--steps 800 --threads 2 --resume", "mapcut");
     run_quietly("", CURVES "--steps 800 --threads 2", "mapwhole");
     assert_same_curves("mapcut", "mapwhole");
