@@ -317,8 +317,11 @@ static int run_map(const options *o) {
     q.config.options = given;
     int code = EXIT_FAILED;
     stop_catch_signals();
-    if (!r.settings || !given || !map_new(&r.map, &q.config))
+    if (!r.settings || !given)
         (void)complain("out of memory");
+    else if (!map_new(&r.map, &q.config))
+        (void)complain(
+            "--d-k, --seed and the lists of both axes: memory cannot hold a cell for each");
     else if (!rates_make_sense(&r.map) || !fits_memory(&q, &r.map))
         code = EXIT_USAGE;
     else if (open_files(&r))
