@@ -212,7 +212,7 @@ reproduce:
 	@echo "Drawn: all figures of $(RESULTS) in $(RESULTS)/figures; the rest is said in $(RESULTS)/saturation.txt, precision.txt, map.txt, window_sgd.txt, window_adam.txt, controls.txt and thaw.txt"
 	@echo
 	@sed '/^Written/,$$d' "$(RESULTS)/stall.txt"
-	@echo "The picture: $(RESULTS)/figures/stall_loss.png"
+	@echo "The picture: $(RESULTS)/figures/stall_verdict.png"
 
 plots:
 	@$(DRAW)

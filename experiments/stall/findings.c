@@ -216,8 +216,26 @@ static const seed_group *worst_of(const report *r, int scale, int *d_k, int *rat
     return worst;
 }
 
+static double value_of(const log_row *row, const char *column) {
+    return row->value[column_find(column)];
+}
+
 static double last_of(const run *c, const char *column) {
-    return c->rows[c->row_count - 1].value[column_find(column)];
+    return value_of(&c->rows[c->row_count - 1], column);
+}
+
+/* That a run which failed has moved, and how far it got. */
+static void print_way_sentence(FILE *to, const run *c) {
+    const log_row *first = &c->rows[0], *last = &c->rows[c->row_count - 1];
+    if (c->row_count < 2) return;
+    (void)fprintf(to,
+                  "On the way there, from step %" PRId64 " to %" PRId64
+                  ": its ratio went from %.3g to %.3g, the "
+                  "share of rows whose largest weight is the teacher's from %.2g to %.2g.\n",
+                  first->step, last->step,
+                  value_of(first, "loss") / value_of(first, "loss_uniform"),
+                  value_of(last, "loss") / value_of(last, "loss_uniform"),
+                  value_of(first, "argmax_agreement"), value_of(last, "argmax_agreement"));
 }
 
 static void print_state_sentence(FILE *to, const report *r, const seed_group *g, int rate) {
@@ -236,6 +254,7 @@ static void print_state_sentence(FILE *to, const report *r, const seed_group *g,
                   verdict_name((int)g->verdict), AS[g->state], last_of(c, "entropy_mean"),
                   last_of(c, "entropy_teacher"), last_of(c, "loss") / last_of(c, "loss_uniform"),
                   last_of(c, "ratio_rescaled"), last_of(c, "cos_m"), c->seed);
+    print_way_sentence(to, c);
 }
 
 static void print_run(FILE *to, const run *c) {
