@@ -268,9 +268,9 @@ expected: all example $(BUILD)/calibrate-formats
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
 	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
 	sed '/^Written/,$$d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
-	gnuplot -c scripts/figures/inspect_weights.gp $(BUILD)/expected/inspect_weights.csv \
+	scripts/draw inspect_weights $(BUILD)/expected/inspect_weights.csv \
 	  $(EXPECTED)/inspect_weights.svg
-	gnuplot -c scripts/figures/inspect_heads.gp $(EXPECTED)/inspect_five.csv \
+	scripts/draw inspect_heads $(EXPECTED)/inspect_five.csv \
 	  $(EXPECTED)/inspect_heads.svg
 
 check-expected: all

@@ -33,8 +33,8 @@ DMIN = word(DKS, 1) + 0; DMAX = word(DKS, NDK) + 0
 RAW = "unset logscale; set xrange [*:*]; set yrange [*:*]"
 
 # ---- Words. Nothing but these labels knows a rule by name.
-pretty(s) = s eq "none" ? "without the scale" : s eq "sqrt" ? "with 1/sqrt(d_k)" : s
-twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/sqrt(d_k)" : s
+pretty(s) = s eq "none" ? "without the scale" : s eq "sqrt" ? "with 1/" . ROOT : s
+twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/" . ROOT : s
 listed(l) = (l_ = "", sum [i = 1:words(l)] (l_ = l_ . (i > 1 ? ", " : " ") . word(l, i), 0), l_)
 # ---- Palette: Okabe and Ito's, the lighter ones darkened so that text in them can be read; each
 # rule has its own dashes and point too, for print in grey.

@@ -71,7 +71,7 @@ do for [p = 1:PANELS] {
     n_ = cell_at(word(DKS, p) + 0, 0, 0); kept = kept + (n_ ? trained(n_) : 0)
     n_ = cell_at(word(DKS, p) + 0, 4, 8); left = left + (n_ ? !trained(n_) : 0)
 }
-title_ = METHOD eq "sgd" && kept == PANELS && left == PANELS ? "At lr 1, 1/sqrt(d_k) stays at a point that trains; without it wide d_k climb out" : \
+title_ = METHOD eq "sgd" && kept == PANELS && left == PANELS ? "At lr 1, 1/" . ROOT . " stays at a point that trains; without it wide d_k climb out" : \
     sprintf("Which starts and steps train within %s", plural(STEPS, "step"))
 
 # ---- The page.
@@ -107,7 +107,7 @@ SPOTS = "9 7 5"
 spot(r, text, y) = words_at(230 + r, text, KEYX + 0.038, y) . sprintf("; set label %d '' at screen %g, screen %g point pt %s ps 1.2 lc rgb '%s'", 240 + r, KEYX + 0.015, y, word(SPOTS, r), word(INKS, r))
 eval words_at(223, "rules at lr 1, d_k 8 to 1024:", KEYX, 0.212)
 eval spot(1, "no scale: kappa = d_k", 0.174)
-eval spot(2, "1/sqrt(d_k): one point", 0.137)
+eval spot(2, "1/" . ROOT . ": one point", 0.137)
 eval spot(3, "1/d_k: kappa = 1/d_k", 0.100)
 
 # ---- Panels.

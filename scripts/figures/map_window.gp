@@ -15,7 +15,7 @@ method(p) = word(OPTIMIZERS, p)
 rule(r) = word(SCALES, r)
 of(p, r) = stringcolumn("optimizer") eq method(p) && stringcolumn("scale") eq rule(r) && of_seed(0)
 trained(x) = stringcolumn("verdict") eq "trained"
-called(s) = s eq "none" ? "no scale" : s eq "sqrt" ? "1/sqrt(d_k)" : s eq "linear" ? "1/d_k" : s
+called(s) = s eq "none" ? "no scale" : s eq "sqrt" ? "1/" . ROOT : s eq "linear" ? "1/d_k" : s
 
 # Rates of a panel, and half the step between two of them, which a bar reaches beyond its outermost.
 array FROM[2]; array UPTO[2]; array HALF[2]

@@ -3,6 +3,7 @@
 # loads this file, directly or through common.gp. Needs gnuplot 5.4 or later.
 
 reset
+set encoding utf8
 
 # ---- Arguments and columns: fail in one line of our own (status 2), before gnuplot fails in five.
 die(s) = sprintf("print '%s: %s'; exit status 2", NAME, s)
@@ -52,6 +53,8 @@ with(list, s) = in(list, s) ? list : strlen(list) ? list . " " . s : s
 digits(s) = strlen(s) > 0 && (sum [i = 1:strlen(s)] (strstrt("0123456789", s[i:i]) == 0)) == 0
 plural(n, s) = sprintf("%d %s%s", n, s, n == 1 ? "" : "s")
 GREY = "#666666"
+# (The terminal "png" may find no font but its own, which has no such sign.)
+ROOT = EXT eq ".png" && !terminal("pngcairo") ? "sqrt(d_k)" : "√d_k"
 
 # ---- Heading: what is seen, then the facts. At the page's corner, so that panels share it.
 heading(a, b) = sprintf("set label 1 \"%s\" at screen 0.015, screen 0.955 left noenhanced font ',%.1f';", a, H1 * min(1, 88.0 / strlen(a))) \

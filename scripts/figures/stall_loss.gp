@@ -45,8 +45,8 @@ if (PAIR) {
         SAID[i] = state(x_, r_)
     }
     title_ = sprintf("d_k = %d within %s: ", DMAX, plural(STEPS, "step")) . (SAID[1] eq SAID[2] ? \
-        sprintf("attention %s, with 1/sqrt(d_k) and without", SAID[1]) : \
-        sprintf("with 1/sqrt(d_k) attention %s, without the scale it %s", SAID[2], SAID[1]))
+        sprintf("attention %s, with 1/%s and without", SAID[1], ROOT) : \
+        sprintf("with 1/%s attention %s, without the scale it %s", ROOT, SAID[2], SAID[1]))
 }
 
 set output OUT

@@ -13,7 +13,7 @@ load HERE . "stall_common.gp"
 array SAYS[4] = ["|dL/dWq|, Frobenius norm", "dL/dWq per entry, root mean square", \
     "typical (median) row's gradient", "step in logits, root mean square"]
 # Two lines for each of many rules would be more than a panel is high.
-short(s) = NS < 5 ? twoline(s) : s eq "none" ? "no scale" : s eq "sqrt" ? "1/sqrt(d_k)" : s
+short(s) = NS < 5 ? twoline(s) : s eq "none" ? "no scale" : s eq "sqrt" ? "1/" . ROOT : s
 
 CAP = 1e-8
 SEEDS = 0; RUN = ""

@@ -48,7 +48,7 @@ do for [i = 1:NS] {
 unset print
 title_ = sprintf("Which runs train within %s, rule by rule", plural(STEPS, "step"))
 if (PAIR) {
-    title_ = sprintf("Within %s attention %s with 1/sqrt(d_k)%s", plural(STEPS, "step"), WHERE[2], WHERE[1] eq WHERE[2] ? " and without" : \
+    title_ = sprintf("Within %s attention %s with 1/%s%s", plural(STEPS, "step"), WHERE[2], ROOT, WHERE[1] eq WHERE[2] ? " and without" : \
         ", " . (WHERE[1][1:7] eq "trains " && WHERE[2][1:7] eq "trains " ? WHERE[1][8:*] : WHERE[1]) . " without the scale")
 }
 
