@@ -34,11 +34,12 @@ RAW = "unset logscale; set xrange [*:*]; set yrange [*:*]"
 
 # ---- Words. Nothing but these labels knows a rule by name.
 pretty(s) = s eq "none" ? "without the scale" : s eq "sqrt" ? "with 1/" . ROOT : s
+short(s) = s eq "none" ? "no scale" : s eq "sqrt" ? "1/" . ROOT : s
 twoline(s) = s eq "none" ? "without\nthe scale" : s eq "sqrt" ? "with\n1/" . ROOT : s
 listed(l) = (l_ = "", sum [i = 1:words(l)] (l_ = l_ . (i > 1 ? ", " : " ") . word(l, i), 0), l_)
 # ---- Palette: Okabe and Ito's, the lighter ones darkened so that text in them can be read; each
 # rule has its own dashes and point too, for print in grey.
-COLOURS = "#D55E00 #0A3F73 #009E73 #B0508A #3A93C8 #A87400 #000000 #777777"
+COLOURS = "#C24F00 #0A3F73 #00805C #B0508A #2778AB #946600 #000000 #707070"
 POINTS  = "9 7 5 13 11 15 4 6"
 k_of(s) = s eq "none" ? 1 : s eq "sqrt" ? 2 : other(s)
 other(s) = (at = 0, n_ = 2, sum [i = 1:NS] (word(SCALES, i) eq "none" || word(SCALES, i) eq "sqrt" ? 0 : \
@@ -71,15 +72,17 @@ FIT = 'YLO = 10.0**decade(LO) / (LOW ? 10 : 1); YLO = LOW == 2 ? CAP : LOW ? max
 Y_TICKS = 'every_ = ceil((log10(YHI) - log10(YLO)) / 9.0); set ytics () enhanced; \
     do for [e = decade(YLO):decade(YHI)] { if ((e - decade(YLO)) % every_ == 0) { set ytics add ((BARE ? "" : tick(e)) 10.0**e) } }; \
     if (every_ == 1) { do for [e = decade(YLO):decade(YHI)] { do for [m = 2:9] { if (m * 10.0**e <= YHI) { set ytics add ("" m * 10.0**e 1) } } } }; \
-    if (LOW) { set ytics add ((BARE ? "" : sprintf("0, <10^{%d}", decade(YLO))) YLO) }'
-tick(e) = e >= -3 && e <= 3 ? sprintf("%g", 10.0**e) : sprintf("10^{%d}", e)
+    if (LOW) { set ytics add ((BARE ? "" : sprintf("0, <%s", tick(decade(YLO)))) YLO) }'
+# One notation on an axis.
+tick(e) = decade(YLO) >= -3 && decade(YHI) <= 3 ? sprintf("%g", 10.0**e) : sprintf("10^{%d}", e)
 onlog(v) = !known(v) || v >= HUGE ? NaN : max(v, YLO)
 gy(v) = log10(max(v, YLO) / YLO) / log10(YHI / YLO)   # the height of v in the graph, 0 to 1
 
 # A d_k axis has its ticks at the widths that were run, thinned where they would touch.
+DK_BARE = 0   # without the numbers, as a panel has them that stands above another
 DK_AXIS = 'set logscale x 2; set xtics (); last_ = 0; \
     do for [k = NDK:1:-1] { d_ = word(DKS, k) + 0.0; if (last_ == 0 || log(last_ / d_) > DK_ROOM * log(XHI / XLO)) { \
-        set xtics add (sprintf("%d", d_) d_); last_ = d_ } }'
+        set xtics add ((DK_BARE ? "" : sprintf("%d", d_)) d_); last_ = d_ } }'
 # ---- Labels at the curves' ends, in the right margin: `eval add_label(text, colour, x, height)`
 # for each, then `eval SPREAD`, which moves them apart until none touches another.
 array LG[40]; array LT[40]; array LC[40]; array LX[40]; array LP[40]; array LH[40]

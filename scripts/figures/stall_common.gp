@@ -1,23 +1,37 @@
 # What the figures of the stall experiment share beside common.gp. Each scripts/figures/stall_NAME.gp
 # finds
-#   picked(0)      are this row's optimizer and learning rate the first of its d_k and rule? Rows of
-#                  others are left out, and the line under the title says so, with recipe_words
-#   facts(a, b)    to eval: heading(a, b), and below it the options that are no defaults
+#   NR             how many recipes (an optimizer and a rate) to draw, at most MOST, which it sets: a panel each
+#   `eval of(r)`   the r-th of each d_k and rule: picked(0) tells its rows from others, RECIPE names it
+#   facts(a, b)    to eval: heading(a, b), and below it the settings: those of the .meta beside the CSV
+#                  and the options that are no defaults
 #   DOWN           how much lower the panels begin because of them, in shares of the page
 
 load HERE . "common.gp"
 
-# (With --lr-unit logit every d_k and rule has learning rates of its own, so a pick for the whole file would not do.)
-RECIPES = ""; NAMED = ""; CELLS = ""; PICKED = ""; OPTIMIZERS = ""; lr_least = 1e300; lr_most = 0
+STEM = CSV[1:strlen(CSV) - strlen(CSV[strlen(CSV) - 3:*] eq ".csv" ? (strstrt(CSV, "_bands.csv") ? "_bands.csv" : strstrt(CSV, "_runs.csv") ? "_runs.csv" : ".csv") : "")]
+meta(key) = system(sprintf("sed -n '/^$/q; s/^%s = //p' <'%s.meta' 2>/dev/null || :", key, quoted(STEM)))
+
+# With --lr-unit logit every d_k and rule has rates of its own, so a recipe is a place in the order of its
+# d_k and rule's: PICKS[r] lists the r-th of each, CELLS[r] where there is one, RATES[r] what they are.
+ALL = 64
+array CELLS[ALL]; array PICKS[ALL]; array METHODS[ALL]; array RATES[ALL]; array LEAST_LR[ALL]; array MOST_LR[ALL]
+do for [r = 1:ALL] { CELLS[r] = ""; PICKS[r] = ""; METHODS[r] = ""; RATES[r] = ""; LEAST_LR[r] = 1e300; MOST_LR[r] = 0 }
+KNOWN = ""; NALL = 0
 DESCENT = !has("optimizer")         # results of earlier versions: gradient descent
 optimizer(x) = DESCENT ? "sgd" : stringcolumn("optimizer")
 cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale")
-named(x) = optimizer(0) . "|" . stringcolumn("lr")
-recipe(x) = cell(0) . "|" . named(0)
+recipe(x) = cell(0) . "|" . optimizer(0) . "|" . stringcolumn("lr")
+entry(r) = r > ALL ? 0 : in(CELLS[r], cell(0)) ? entry(r + 1) : (NALL = max(NALL, r), CELLS[r] = with(CELLS[r], cell(0)), PICKS[r] = with(PICKS[r], recipe(0)), \
+    METHODS[r] = with(METHODS[r], optimizer(0)), RATES[r] = stringcolumn("lr"), LEAST_LR[r] = min(LEAST_LR[r], column("lr")), MOST_LR[r] = max(MOST_LR[r], column("lr")), 0)
+stats CSV using (in(KNOWN, recipe(0)) ? 1 : (KNOWN = with(KNOWN, recipe(0)), entry(1), 1)) nooutput
 picked(x) = in(PICKED, recipe(0))
-pick(x) = in(CELLS, cell(0)) ? 0 : (CELLS = with(CELLS, cell(0)), PICKED = with(PICKED, recipe(0)), OPTIMIZERS = with(OPTIMIZERS, optimizer(0)), \
-    LR = stringcolumn("lr"), lr_least = min(lr_least, column("lr")), lr_most = max(lr_most, column("lr")), 0)
-stats CSV using (RECIPES = with(RECIPES, recipe(0)), NAMED = with(NAMED, named(0)), pick(0), 1) nooutput
+# The optimizer is said unless it is sgd everywhere.
+PLAIN_SGD = (sum [r = 1:NALL] (METHODS[r] ne "sgd")) == 0
+rate(r) = (MOST_LR[r] > 1.000001 * LEAST_LR[r] ? sprintf("lr %.3g to %.3g", LEAST_LR[r], MOST_LR[r]) : "lr " . RATES[r])
+spoken(r) = PLAIN_SGD ? rate(r) : listed(METHODS[r])[2:*] . ", " . rate(r)
+of(r) = sprintf("PICKED = PICKS[%d]; RECIPE = spoken(%d)", r, r)
+NR = int(min(NALL, MOST))
+eval of(1)
 # (stringcolumn of an empty last field is what stood there before.)
 OPTIONS = system(sprintf("awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"options\") at = i } NR == 2 { if (at) print $at; exit }' <'%s'", quoted(CSV)))
 row(s, d) = stringcolumn("scale") eq s && column("d_k") == d && picked(0)
@@ -31,29 +45,36 @@ if (has("steps")) {
 }
 asked(n) = max(n, STEPS_ASKED)
 
-# The optimizer is said unless it is sgd everywhere.
-DESCENT = (sum [i = 1:words(NAMED)] (word(NAMED, i)[1:4] ne "sgd|")) == 0
-spoken(r) = (at_ = strstrt(r, "|"), (DESCENT ? "" : r[1:at_ - 1] . " ") . r[at_ + 1:*])
-FIRST = ""
-if (words(RECIPES) > words(PICKED)) {
-    do for [r in NAMED] { FIRST = FIRST . (strlen(FIRST) ? ", " : "") . spoken(r) }
-    FIRST = lr_most > lr_least || strlen(FIRST) > 24 ? sprintf(" (the first of %d)", words(RECIPES) / words(PICKED)) : " (first of " . FIRST . ")"
+# Settings in lines, each with its value beside it; what three lines cannot hold is cut.
+joined(a, b) = strlen(a) && strlen(b) ? a . ", " . b : a . b
+BASIC = PLAIN_SGD ? "sgd" : ""
+if (NALL == 1) { BASIC = PLAIN_SGD ? "sgd, " . rate(1) : spoken(1) }
+if (STEPS_ASKED) { BASIC = joined(BASIC, plural(STEPS_ASKED, "step")) }
+do for [o in "tokens batch d-model d-v"] {
+    v_ = meta(o)
+    if (strlen(v_)) { BASIC = joined(BASIC, (o eq "tokens" ? "T" : o eq "d-model" ? "d_model" : o eq "d-v" ? "d_v" : o) . " " . v_) }
 }
-recipe_words = (OPTIMIZERS eq "sgd" ? "" : listed(OPTIMIZERS)[2:*] . ", ") . \
-    (lr_most > 1.000001 * lr_least ? sprintf("lr %.3g to %.3g, by d_k and rule", lr_least, lr_most) : "lr " . LR) . FIRST
-
-# Options in lines, each with its value beside it; what three lines cannot hold is cut.
+v_ = meta("seed")
+if (strlen(v_)) { BASIC = joined(BASIC, (digits(v_) ? "seed " : "seeds ") . v_) }
+if (NR > 1 && NR < NALL) {
+    left_ = ""
+    do for [r = NR + 1:NALL] { left_ = joined(left_, spoken(r)) }
+    BASIC = BASIC . sprintf("; not drawn: %s", strlen(left_) > 60 ? sprintf("%d more", NALL - NR) : left_)
+}
+# (What the line says already.)
+STATED = "--steps" . (strlen(meta("tokens")) ? " --tokens --batch --d-model --d-v" : "")
 OPTION_LINES = 0; OPTION_TEXT = ""
-shown = ""; item = ""
+shown = BASIC; item = ""
 do for [w in OPTIONS . " --"] {
     if (w[1:2] ne "--") { item = item . " " . w } else {
+        if (strlen(item) && in(STATED, word(item, 1))) { item = "" }
         if (strlen(item) > 106) { item = item[1:102] . " ..." }
         if (strlen(shown) + strlen(item) > 106) {
             OPTION_LINES = OPTION_LINES + 1
             if (OPTION_LINES < 4) { OPTION_TEXT = OPTION_TEXT . shown . (OPTION_LINES < 3 ? "\\n" : " ...") }
             shown = item
         } else {
-            shown = shown . (strlen(shown) ? " " : "") . item
+            shown = shown . (strlen(shown) && strlen(item) ? "; " : "") . item
         }
         item = w
     }

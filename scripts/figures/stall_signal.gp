@@ -7,13 +7,18 @@ NAME = "stall_signal"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall
 NEEDS = "d_k scale lr step seeds"
 PANELS = "grad_wq grad_wq_rms row_grad_median logit_step"
 do for [c in PANELS] { NEEDS = NEEDS . sprintf(" %s_median %s_q1 %s_q3", c, c, c) }
+MOST = 3
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "stall_common.gp"
-array SAYS[4] = ["|dL/dWq|, Frobenius norm", "dL/dWq per entry, root mean square", \
-    "typical (median) row's gradient", "step in logits, root mean square"]
-# Two lines for each of many rules would be more than a panel is high.
-short(s) = NS < 5 ? twoline(s) : s eq "none" ? "no scale" : s eq "sqrt" ? "1/" . ROOT : s
+# The gradients are those of the first weights, whatever the rate; of the step there is a panel a rate.
+N = 3 + NR
+rate_of(p) = max(1, p - 3)
+array SAYS[4] = ["Frobenius norm of dL/dWq", "per entry of dL/dWq, root mean square", \
+    "median row's gradient through the softmax", "step in logits, root mean square"]
+array BRIEF[4] = ["|dL/dWq|,\nFrobenius norm", "dL/dWq per entry,\nroot mean square", "median row, through\nthe softmax", "step in logits, rms,\n"]
+says(p) = NR == 1 ? SAYS[p] : p < 4 ? BRIEF[p] : BRIEF[4] . spoken(p - 3)
+what(p) = word(PANELS, int(min(p, 4)))
 
 CAP = 1e-8
 SEEDS = 0; RUN = ""
@@ -21,23 +26,25 @@ at0(s) = stringcolumn("scale") eq s && picked(0) && column("step") == 0
 stats CSV using (picked(0) && column("step") == 0 ? (SEEDS = max(SEEDS, num("seeds")), RUN = with(RUN, stringcolumn("scale")), 1) : 1) nooutput
 
 # The axis of each panel: its own values, over as many decades as the widest needs.
-array LEAST[4]; array MOST[4]; array LOWEST[4]
+array LEAST[6]; array HIGHEST[6]; array LOWEST[6]
 WIDEST = 10; ANY = 0
-do for [p = 1:4] {
-    C = word(PANELS, p); LO = 1e299; HI = 0; LOW = 0
+do for [p = 1:N] {
+    eval of(rate_of(p))
+    C = what(p); LO = 1e299; HI = 0; LOW = 0
     stats CSV using (picked(0) && column("step") == 0 ? (look(num(C . "_median")), look(num(C . "_q1")), look(num(C . "_q3")), 1) : 1) nooutput
     if (HI == 0) { LO = 1; HI = 1 } else { ANY = 1 }
     eval FIT
-    LEAST[p] = YLO; MOST[p] = YHI; LOWEST[p] = LOW
+    LEAST[p] = YLO; HIGHEST[p] = YHI; LOWEST[p] = LOW
     WIDEST = max(WIDEST, YHI / YLO)
 }
+eval of(1)
 if (!ANY) { eval die("no row of step 0 with a gradient in " . plain(CSV)) }
 
 # The value of column c_ at the greatest d_k (and, for the title, at the least).
 ends(s, c) = sprintf("x0_ = 0; x1_ = 0; y0_ = 0; y1_ = 0; stats CSV using (at0('%s') ? (v_ = num('%s_median'), d_ = column('d_k'), \
     x0_ == 0 || d_ < x0_ ? (x0_ = d_, y0_ = v_) : 0, d_ >= x1_ ? (x1_ = d_, y1_ = v_) : 0, 1) : 1) nooutput", s, c)
 title_ = "Gradients and step in logits before the first update, by key width"
-fold(x) = sprintf(x < 100 ? "%.3g-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
+fold(x) = sprintf(x < 9.95 ? "%.1f-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
 change(a, b) = b >= 1.2 * a ? "grows " . fold(b / a) : b > a / 1.2 ? "hardly changes" : b > 0 ? "falls " . fold(a / b) : "falls to 0"
 if (in(SCALES, "none") && NDK > 1) {
     array DOES[4]; told = 1
@@ -47,40 +54,46 @@ if (in(SCALES, "none") && NDK > 1) {
         DOES[p] = told ? change(y0_, y1_) : ""
     }
     if (told) {
-        title_ = sprintf("Without the scale |dL/dWq| %s, per entry it %s; the step in logits %s", DOES[1], DOES[2], DOES[4])
+        title_ = sprintf("Without the scale |dL/dWq| %s, per entry it %s", DOES[1], DOES[2]) . (NR > 1 ? "" : "; the step in logits " . DOES[4])
     }
 }
 
 set output OUT
-LEFT = 0.098; LABELS = 0.130; NUMBERS = 0.062; BETWEEN = 0.115
-WIDE = (0.995 - LEFT - NUMBERS) / 2 - LABELS
-HIGH = (0.835 - DOWN - 0.125 - BETWEEN) / 2
+COLS = NR > 1 ? 3 : 2
+LEFT = 0.098; LABELS = NR > 1 ? 0.105 : 0.138; NUMBERS = 0.058; FOOT = 0.115
+HEAD = (NR > 1 ? 0.80 : 0.835) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.105
+WIDE = (0.998 - LEFT - NUMBERS * (COLS - 1)) / COLS - LABELS
+HIGH = (HEAD - FOOT - BETWEEN) / 2
 LINE_HEIGHT = 0.0335 / HIGH
-LEAD = 0.008 / WIDE; OVER = 0.2
-DK_ROOM = 0.03 + 0.025 * strlen(word(DKS, NDK))
+LEAD = 0.006 / WIDE; OVER = 0.2
+DK_ROOM = (0.01 + 0.009 * strlen(word(DKS, NDK))) / WIDE
 XLO = NDK > 1 ? DMIN * 1.0 : DMIN / 2.0; XHI = NDK > 1 ? DMAX * 1.0001 : DMIN * 2.0
 set multiplot
-eval facts(title_, sprintf("step 0, d_k = %s, %s; a row = one query, through its softmax; %s", NDK > 1 ? sprintf("%d to %d", DMIN, DMAX) : word(DKS, 1), recipe_words, over_seeds(SEEDS)))
-eval y_name(3, "norm or step at step 0 (no unit, log scale)", 0.125 + HIGH + BETWEEN / 2)
-do for [p = 1:4] {
-    C = word(PANELS, p)
+eval facts(title_, sprintf("before the first update; a row is one query; a decade is as high in all panels; %s", over_seeds(SEEDS)))
+eval y_name(3, "norm or step at step 0 (log scale)", FOOT + HIGH + BETWEEN / 2)
+# At a curve's end its rule and, where there is room, how far it went from the least d_k to the greatest.
+went(a, b) = NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . fold(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . fold(a / b) : "\ndown to 0"
+do for [p = 1:N] {
+    C = what(p)
+    eval of(rate_of(p))
     eval RAW
     # Half of the room that a panel does not need is left above, half below.
-    YLO = LEAST[p]; YHI = MOST[p]; LOW = LOWEST[p]
+    YLO = LEAST[p]; YHI = HIGHEST[p]; LOW = LOWEST[p]
     spare_ = sqrt(WIDEST / (YHI / YLO))
     YHI = YHI * spare_
     if (!LOW) { YLO = YLO / spare_ } else { YHI = YHI * spare_ }
-    set lmargin at screen LEFT + (1 - p % 2) * (WIDE + LABELS + NUMBERS)
-    set rmargin at screen LEFT + (1 - p % 2) * (WIDE + LABELS + NUMBERS) + WIDE
-    set tmargin at screen 0.835 - DOWN - (p > 2) * (HIGH + BETWEEN)
-    set bmargin at screen 0.835 - DOWN - (p > 2) * (HIGH + BETWEEN) - HIGH
-    set title SAYS[p] noenhanced offset 0, -0.6
-    if (p > 2) { set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3 }
+    col_ = (p - 1) % COLS; row_ = (p - 1) / COLS
+    set lmargin at screen LEFT + col_ * (WIDE + LABELS + NUMBERS)
+    set rmargin at screen LEFT + col_ * (WIDE + LABELS + NUMBERS) + WIDE
+    set tmargin at screen HEAD - row_ * (HIGH + BETWEEN)
+    set bmargin at screen HEAD - row_ * (HIGH + BETWEEN) - HIGH
+    set title says(p) noenhanced offset 0, -0.6
+    if (row_) { set xlabel (COLS < 3 ? "key width d_k (log scale)" : "d_k (log scale)") noenhanced offset 0, 0.3 }
     BARE = 0
     eval Y_TICKS
     do for [s in SCALES] {
         eval ends(s, C)
-        if (x1_ > 0 && known(y1_) && y1_ < HUGE) { eval add_label(short(s), colour(s), x1_, gy(y1_)) }
+        if (x1_ > 0 && known(y1_) && y1_ < HUGE) { eval add_label((NS < 5 ? twoline(s) : short(s)) . went(y0_, y1_), colour(s), x1_, gy(y1_)) }
     }
     eval SPREAD
     eval DK_AXIS
