@@ -49,6 +49,7 @@ others = ""
 do for [n = 1:N] { if (STEPS[n] == longest && longest > fewest && RUNS[n] != RUNS[commonest]) { others = sprintf("; long: %s", RUNS[n] == 1 ? "one seed" : plural(RUNS[n], "seed")) } }
 steps_ = longest > fewest ? sprintf("%d and %d steps", fewest, longest) : plural(fewest, "step")
 
+said(c) = (at_ = strstrt(c, "sqrt(d_k)"), at_ ? c[1:at_ - 1] . ROOT . c[at_ + 9:*] : c)
 row(n) = stringcolumn("control") eq CONTROL[n]
 INK(n) = word(COLOURS, 2 - sharp(n))
 set output OUT
@@ -56,7 +57,8 @@ LINE_HEIGHT = 0.047; LEAD = 0.012; OVER = 0.5
 BARE = 0
 eval Y_TICKS
 set lmargin at screen 0.098; set rmargin at screen 0.60; set tmargin at screen 0.86; set bmargin at screen 0.125
-eval heading(title_, sprintf("d_k = %d, %s, %s%s; median over seeds; start: standard deviation of the first logits", DMAX, steps_, seeds_, others))
+# (scripts/controls leaves T, batch and d_model at their defaults.)
+eval heading(title_, sprintf("T 16, batch 32, d_model 32, %s; medians of %s%s; start: standard deviation of the first logits", steps_, seeds_, others))
 set xlabel "step + 1 (log scale)" noenhanced offset 0, 0.3
 eval y_name(3, "loss / loss of not attending (ratio, log scale)", 0.4925)
 spread_(k) = UPTO[k] < 1.05 * FROM[k] ? sprintf("%.2g", UPTO[k]) : sprintf("%.2g to %.2g", FROM[k], UPTO[k])
@@ -69,9 +71,9 @@ if (parted) {
 do for [n = 1:N] {
     undone_ = VERDICT[n] eq "early" || VERDICT[n] eq "diverged" ? " (" . VERDICT[n] . ")" : ""
     ratio_ = FINAL[n] >= HUGE ? "" : FINAL[n] < CAP ? "<1e-8  " : sprintf("%.2g  ", FINAL[n])
-    eval add_label(ratio_ . CONTROL[n] . undone_, INK(n), ENDX[n], gy(ENDY[n]))
+    eval add_label(ratio_ . said(CONTROL[n]) . undone_, INK(n), ENDX[n], gy(ENDY[n]))
 }
-eval add_label("not attending", GREY, XMAX, gy(1))
+set label 23 "not attending" at graph 0.985, first 1 right offset 0, -0.7 noenhanced textcolor rgb GREY
 eval SPREAD
 set logscale xy
 plot [1:XMAX] [YLO:YHI] 1 with lines lw 1 dt (2, 3) lc rgb GREY, \

@@ -4,38 +4,19 @@
 # lies the best step. The box is what the check makes of it: as wide as the steps that it takes its
 # value from, as high as the error bar that it gives; the dot is the error it really has.
 #   gnuplot -c scripts/figures/gradcheck_steps.gp results/gradcheck_steps.csv gradcheck_steps.png
-# Takes the _steps.csv of `sqrtdk gradcheck`. Needs gnuplot 5.4 or later.
-NAME = "gradcheck_steps"; CSV = ARG1; OUT = ARG2
-die(s) = sprintf("print '%s: %s'; exit status 2", NAME, s)
-if (strlen(CSV) == 0 || strlen(OUT) < 5) { eval die("usage: gnuplot -c scripts/" . NAME . ".gp CSV OUT.png|OUT.svg") }
-EXT = OUT[strlen(OUT) - 3:*]
-if (EXT ne ".png" && EXT ne ".svg") { eval die("the output must end in .png or .svg") }
-set datafile separator ","
-set datafile columnheaders
+# Takes the _steps.csv of `sqrtdk gradcheck`.
+NAME = "gradcheck_steps"; CSV = ARG1; OUT = ARG2; KIND = "the _steps.csv of sqrtdk gradcheck"
+NEEDS = "d_k scale method h error bar"
+HERE = ""
+do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
+load HERE . "page.gp"
 WIDTHS = ""
-in(list, s) = strstrt(" " . list . " ", " " . s . " ") > 0
-stats CSV using (in(WIDTHS, stringcolumn("d_k")) ? 1 : (WIDTHS = WIDTHS . " " . stringcolumn("d_k"), 1)) nooutput
-if (words(WIDTHS) == 0) { eval die("no rows") }
-
-terminal(t) = strstrt(" " . GPVAL_TERMINALS . " ", " " . t . " ") > 0
-if (EXT eq ".png" && !terminal("pngcairo") && !terminal("png")) {
-    OUT = OUT[1:strlen(OUT) - 4] . ".svg"; EXT = ".svg"
-    print NAME . ": note: this gnuplot has no PNG terminal; drawing an SVG instead"
-}
-if (EXT eq ".svg") {
-    set terminal svg size 800,500 font "sans-serif,13" background rgb "white"
-} else {
-    if (terminal("pngcairo")) {
-        set terminal pngcairo size 1200,750 font "sans,10" fontscale 1.5 linewidth 1.5 pointscale 1.5 background rgb "white"
-    } else {
-        set terminal png size 1200,750 truecolor font "sans,10" fontscale 1.5 linewidth 1.5 background rgb "white"
-    }
-}
+stats CSV using (WIDTHS = with(WIDTHS, stringcolumn("d_k")), 1) nooutput
 
 METHODS = "forward central extrapolated"
-COLOURS = "#D55E00 #0A3F73 #009E73"
+# None of these stands for a scaling rule in other figures.
+COLOURS = "#7A5400 #000000 #00734F"
 POINTS = "9 7 5"
-GREY = "#666666"
 BAR = "#8A3FA0"
 set border 3 lc rgb GREY
 set tics nomirror out scale 0.5 textcolor rgb "#333333"
@@ -51,11 +32,11 @@ set mxtics 1
 set mytics 1
 set output OUT
 set multiplot
-set label 1 "Truncation on the right, rounding on the left: the V of finite differences" at screen 0.015, screen 0.955 noenhanced font (EXT eq ".svg" ? ",17" : ",13")
-set label 2 "dL/dQ at one large element; error against the analytic gradient, float64. Box: the steps chosen and their error bar" at screen 0.015, screen 0.905 noenhanced textcolor rgb GREY
-set label 3 "relative error (no unit, log scale)" at screen 0.02, screen 0.46 rotate by 90 center noenhanced
-set tmargin at screen 0.80
-set bmargin at screen 0.135
+eval heading("Truncation on the right, rounding on the left: the V of finite differences", \
+    "dL/dQ at one large element; error against the analytic gradient, float64. Box: the steps chosen and their error bar")
+eval y_name(3, "relative error (no unit, log scale)", 0.47)
+set tmargin at screen 0.82
+set bmargin at screen 0.125
 # Where truncation rules, the error is that at h = 0.1 (0.56 for the extrapolated ones) times a power;
 # where rounding does, a constant over h.
 at(method, h) = sprintf("a_ = 0; stats CSV using (stringcolumn('d_k') eq W && stringcolumn('method') eq '%s' && abs(column('h') / %g - 1) < 0.1 ? (a_ = column('error'), 1) : 1) nooutput", method, h)
@@ -72,8 +53,8 @@ do for [p = 1:words(WIDTHS)] {
     set logscale xy; set xrange [1e-12:1]; set yrange [1e-16:10]
     forward(h) = F * h / 0.1
     central(h) = C * (h / 0.1) ** 2
-    set lmargin at screen 0.1 + (p - 1) * 0.445
-    set rmargin at screen 0.1 + (p - 1) * 0.445 + 0.325
+    set lmargin at screen 0.1 + (p - 1) * 0.455
+    set rmargin at screen 0.1 + (p - 1) * 0.455 + 0.315
     set format y (p == 1 ? "10^{%T}" : "")   # one axis for both panels
     set title "d_k = " . W . (SCALE eq "none" ? ", no scale: saturated" : ", scaled") noenhanced offset 0, -0.4
     set xlabel "step h (log scale)" offset 0, 0.3 noenhanced
@@ -82,7 +63,7 @@ do for [p = 1:words(WIDTHS)] {
     set label 12 "forward\n(slope 1)" at 2, F * 60 left textcolor rgb word(COLOURS, 1) noenhanced
     set label 13 "central\n(slope 2)" at 2, (C * 50 < F * 60 / 150 ? C * 50 : F * 60 / 150) left textcolor rgb word(COLOURS, 2) noenhanced
     set label 14 "extrapolated\n(slope 6)" at 2, X left textcolor rgb word(COLOURS, 3) noenhanced
-    set label 15 "rounding\n(slope -1)" at 3e-11, ROUNDING / 3e-11 / 2000 center textcolor rgb GREY noenhanced
+    set label 15 "rounding\n(slope -1)" at graph 0.02, graph 0.30 left textcolor rgb GREY noenhanced
     plot for [m = 1:3] CSV using (stringcolumn("d_k") eq W && stringcolumn("method") eq word(METHODS, m) ? column("h") : NaN) \
         :(column("error") > 1e-16 ? column("error") : 1e-16) with points pt int(word(POINTS, m)) ps 0.7 lc rgb word(COLOURS, m), \
         x > 1e-7 ? forward(x) : NaN with lines dt (4, 3) lc rgb word(COLOURS, 1), \

@@ -82,7 +82,7 @@ XLO = XMIN - 0.5 * WX; XHI = XMAX + 0.5 * WX; YHI = YMAX + 0.5 * WY
 YLO = YMIN - (XMIN == -2 && YMIN == -2 ? 2.5 : 0.5) * WY   # room for the first points of `linear`
 set tmargin at screen 0.835; set bmargin at screen 0.120
 set multiplot
-eval heading(title_, (METHOD eq "sgd" ? "" : METHOD . ", ") . SETTINGS . "; numbers: steps until the ratio was 0.1")
+eval heading(title_, METHOD . ", " . SETTINGS . "; numbers: steps until the ratio was 0.1")
 eval y_name(3, "kappa: how far a step moves the logits (log scale)", 0.4775)
 set label 4 "sigma0: standard deviation of the first logits (log scale)" at screen (LEFT + RIGHT) / 2, screen 0.030 center noenhanced
 

@@ -105,10 +105,10 @@ do for [p = 1:N] {
     unset logscale
     set ytics 1 noenhanced
     set format y (BARE ? "" : "%g")
-    if (p == 1 && TEACHER > 0) { eval add_label(sprintf("teacher: %.2g", TEACHER), GREY, XMAX, TEACHER / EHI) }
+    if (p == 1 && TEACHER >= 0) { eval add_label(sprintf("teacher: %.2g", TEACHER), GREY, XMAX, TEACHER / EHI) }
     if (known(e_)) { eval add_label(sprintf("rows' mean:\n%.2g", e_), colour(s), x_, e_ / EHI) }
     eval SPREAD
-    plot [0:XMAX] [0:EHI] TEACHER > 0 ? TEACHER : NaN with lines lw 1 dt (2, 3) lc rgb GREY, \
+    plot [0:XMAX] [0:EHI] TEACHER >= 0 ? TEACHER : NaN with lines lw 1 dt (2, 3) lc rgb GREY, \
         CSV using (known(num("entropy_mean_q1")) ? at(p) : NaN):(num("entropy_mean_q1")):(num("entropy_mean_q3")) with filledcurves fc rgb colour(s), \
         CSV using (known(num("entropy_mean_median")) ? at(p) : NaN):(num("entropy_mean_median")) with linespoints ls k_of(s) pointinterval 20
 

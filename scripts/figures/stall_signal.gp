@@ -72,7 +72,7 @@ set multiplot
 eval facts(title_, sprintf("before the first update; a row is one query; a decade is as high in all panels; %s", over_seeds(SEEDS)))
 eval y_name(3, "norm or step at step 0 (log scale)", FOOT + HIGH + BETWEEN / 2)
 # At a curve's end its rule and, where there is room, how far it went from the least d_k to the greatest.
-went(a, b) = NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . fold(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . fold(a / b) : "\ndown to 0"
+went(a, b) = NDK == 1 || NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . fold(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . fold(a / b) : "\ndown to 0"
 do for [p = 1:N] {
     C = what(p)
     eval of(rate_of(p))

@@ -87,7 +87,6 @@ eval band(1, YLO, 0.1, "#E3EFE6")
 eval band(2, 0.1, 1, "#FAFAFA")
 eval band(3, 1, YHI, "#F0D6C9")
 UPTO = YHI
-YHI = TOP                           # the labels' heights are of the whole graph
 column_(i) = (s_ = word(SCALES, i), stringcolumn("scale") eq s_ && picked(0) ? column("d_k") * shift(i) : NaN)
 # Open and full dots of a rule; the last two rules have open ones elsewhere.
 FULL = "9 7 5 13 11 15 5 7"
@@ -102,7 +101,9 @@ do for [r = 1:NR] {
     eval DK_AXIS
     if (!DK_BARE) { set xlabel (COLS < 3 ? "key width d_k (log scale)" : "d_k (log scale)") noenhanced offset 0, 0.3 }
     BARE = (col_ > 0)
+    YHI = UPTO
     eval Y_TICKS
+    YHI = TOP                       # the labels' heights are of the whole graph
     # The bands' names and the curves' stand once, beside the last panel of a row: of the first, of the last.
     if (r == COLS) {
         eval add_label("no better than\nnot attending", GREY, XHI, gy(sqrt(UPTO)))
