@@ -217,10 +217,10 @@ reproduce:
 plots:
 	@$(DRAW)
 
-# The part of a real model's attention that is committed. inspect_five.csv, of all its five layers, was
-# made like this from files that are not.
+# The part of a real model's attention that is committed; inspect_none.csv is what it would be without
+# the scale. inspect_five.csv, of all its five layers, was made like this from files that are not.
 REAL = tests/golden/real/layer
-REAL_PART = --causal --heads 1,5 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
+REAL_PART = --causal --heads 1,5 --layers 0,4 --q $(REAL)0_q.npy,$(REAL)4_q.npy --k $(REAL)0_k.npy,$(REAL)4_k.npy
 
 # What README shows: figures, summary and printed text of the default runs, of stall under all rules
 # (minutes), of the controls, of what thaws and of the published table. check-expected compares new default runs with it, byte by byte.
@@ -268,6 +268,7 @@ expected: all example $(BUILD)/calibrate-formats
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt
 	$(BUILD)/sqrtdk inspect $(REAL_PART) --output $(BUILD)/expected/inspect.csv >$(BUILD)/expected/printed.txt
 	sed '/^Written/,$$d' $(BUILD)/expected/printed.txt >$(EXPECTED)/inspect.txt
+	awk -F, 'NR == 1 || $$5 == "none"' $(BUILD)/expected/inspect.csv >$(EXPECTED)/inspect_none.csv
 	scripts/draw inspect_weights $(BUILD)/expected/inspect_weights.csv \
 	  $(EXPECTED)/inspect_weights.svg
 	scripts/draw inspect_heads $(EXPECTED)/inspect_five.csv \

@@ -28,15 +28,21 @@ static table inspect_table(const char *command) {
     return table_of(inspect_csv(command));
 }
 
-/* The number of this layer, batch entry, head and rule in a column. */
-static double number_in(const table *t, int layer, int batch, int head, const char *rule,
-                        const char *column) {
+/* The number of this layer (NULL: the only one), batch entry, head and rule in a column. */
+static double number_of_layer(const table *t, const char *layer, int batch, int head,
+                              const char *rule, const char *column) {
     for (int row = 0; row < t->rows; row++)
-        if (table_number(t, row, "layer") == layer && table_number(t, row, "batch") == batch &&
-            table_number(t, row, "head") == head && strcmp(table_text(t, row, "scale"), rule) == 0)
+        if ((!layer || strcmp(table_text(t, row, "layer"), layer) == 0) &&
+            table_number(t, row, "batch") == batch && table_number(t, row, "head") == head &&
+            strcmp(table_text(t, row, "scale"), rule) == 0)
             return table_number(t, row, column);
-    ck_abort_msg("no row of layer %d, batch entry %d, head %d, %s", layer, batch, head, rule);
+    ck_abort_msg("no row of layer %s, batch entry %d, head %d, %s", layer ? layer : "", batch, head,
+                 rule);
     return NAN;
+}
+
+static double number_in(const table *t, int batch, int head, const char *rule, const char *column) {
+    return number_of_layer(t, NULL, batch, head, rule, column);
 }
 
 static void assert_same_csv(const char *command, const char *expected) {
@@ -51,10 +57,10 @@ START_TEST(entropies_of_the_real_heads_are_those_measured_independently) {
     static const double ENTROPY[2][H] = {{1.733, 2.564, 1.564, 1.869, 1.196, 0.947, 1.269, 1.780},
                                          {2.552, 2.025, 2.175, 2.596, 2.697, 2.238, 1.511, 1.647}};
     table t = inspect_table("inspect --q " REAL "0_q.npy," REAL "4_q.npy --k " REAL "0_k.npy," REAL
-                            "4_k.npy --causal");
+                            "4_k.npy --causal --layers 0,4");
     for (int layer = 0; layer < 2; layer++)
         for (int h = 0; h < H; h++) {
-            double got = number_in(&t, layer, 0, h, "sqrt", "entropy");
+            double got = number_of_layer(&t, layer ? "4" : "0", 0, h, "sqrt", "entropy");
             /* the reference has three decimals; 0.002 is what it promises */
             ck_assert_msg(fabs(got - ENTROPY[layer][h]) <= 0.002, "layer %d, head %d: %g", layer, h,
                           got);
@@ -65,14 +71,14 @@ END_TEST
 
 START_TEST(the_equivalent_width_is_the_square_of_the_spread) {
     table t = inspect_table(LAYER_0);
-    double spread = number_in(&t, 0, 0, 5, "sqrt", "logit_spread");
-    double none = number_in(&t, 0, 0, 5, "none", "logit_spread");
+    double spread = number_in(&t, 0, 5, "sqrt", "logit_spread");
+    double none = number_in(&t, 0, 5, "none", "logit_spread");
     /* a product, and a factor sqrt(8), each rounded once */
-    ck_assert_double_eq_tol(number_in(&t, 0, 0, 5, "sqrt", "d_k_equivalent"), spread * spread,
+    ck_assert_double_eq_tol(number_in(&t, 0, 5, "sqrt", "d_k_equivalent"), spread * spread,
                             1e-12 * spread * spread);
     ck_assert_double_eq_tol(none, spread * sqrt(8), 1e-12 * none);
-    ck_assert(number_in(&t, 0, 0, 5, "sqrt", "used") == 1);
-    ck_assert(number_in(&t, 0, 0, 5, "none", "used") == 0);
+    ck_assert(number_in(&t, 0, 5, "sqrt", "used") == 1);
+    ck_assert(number_in(&t, 0, 5, "none", "used") == 0);
     table_free(&t);
 }
 END_TEST
@@ -92,22 +98,102 @@ START_TEST(the_csv_has_a_row_for_each_head_and_rule) {
 }
 END_TEST
 
-START_TEST(one_sentence_says_that_every_typical_row_gets_a_gradient) {
-    const captured *c = run_well(LAYER_0 "--output " SCRATCH "said.csv");
-    assert_says(c->out, REAL "0_q.npy: every head's typical row gets a gradient: the least median "
-                             "Jacobian norm is 0.23 (head 1).\n");
+START_TEST(equal_weights_would_have_the_mean_of_the_rows_ln_n) {
+    double sum = 0;
+    table t = inspect_table(LAYER_0);
+    for (int i = 1; i <= T; i++) sum += log(i);
+    for (int h = 0; h < H; h++) /* 96 roundings of a sum of 345, and as many of its terms */
+        ck_assert_double_eq_tol(number_in(&t, 0, h, "sqrt", "entropy_uniform"), sum / T, 1e-13);
+    table_free(&t);
 }
 END_TEST
 
-START_TEST(a_saturated_head_is_named) {
+START_TEST(one_sentence_says_how_small_a_typical_rows_jacobian_is) {
+    const captured *c = run_well(LAYER_0 "--layers 7 --output " SCRATCH "said.csv");
+    assert_says(c->out, "Layer 7: of every head the median norm of a row's softmax Jacobian is "
+                        "0.23 or more (least in head 1).\n");
+}
+END_TEST
+
+/* Layer 0 with the queries of the heads from `first` on, `count` of them, a thousand times as
+ * large. */
+static void write_sharp_heads(int first, int count) {
     array q = read_array(REAL "0_q.npy");
-    for (int i = 5 * T * D; i < 6 * T * D; i++) q.data[i] *= 1000;
+    for (int i = first * T * D; i < (first + count) * T * D; i++) q.data[i] *= 1000;
     write_array(SCRATCH "sharp_q.npy", q.ndim, q.dim, q.data);
     array_free(&q);
-    const captured *c = run_well("inspect --q " SCRATCH "sharp_q.npy --k " REAL
-                                 "0_k.npy --causal --output " SCRATCH "said.csv");
-    assert_says(c->out, ": the typical row of head 5 gets no gradient: the median Jacobian norm is "
-                        "below 1e-06.\n");
+}
+
+START_TEST(saturated_heads_are_named) {
+    static const char COMMAND[] = "inspect --q " SCRATCH "sharp_q.npy --k " REAL
+                                  "0_k.npy --causal --output " SCRATCH "said.csv";
+    write_sharp_heads(5, 1);
+    assert_says(run_well("%s", COMMAND)->out,
+                "Layer sharp_q: in head 5 the median norm of a row's softmax Jacobian is below "
+                "1e-06: ");
+    write_sharp_heads(5, 2);
+    assert_says(run_well("%s", COMMAND)->out, "Layer sharp_q: in heads 5, 6 the median norm ");
+}
+END_TEST
+
+START_TEST(where_no_query_sees_two_keys_there_is_nothing_to_choose) {
+    static const double one[] = {1, 2, 3, 4};
+    write_array(SCRATCH "one_q.npy", 2, (ptrdiff_t[]){2, 2}, one);
+    write_array(SCRATCH "one_k.npy", 2, (ptrdiff_t[]){1, 2}, one);
+    const captured *c = run_well("inspect --q " SCRATCH "one_q.npy --k " SCRATCH
+                                 "one_k.npy --output " SCRATCH "said.csv");
+    assert_says(c->out, "Layer one_q: no query sees more than one key: there is nothing to "
+                        "choose.\n");
+    ck_assert(strstr(c->out, "nan") == NULL);
+}
+END_TEST
+
+/* Keys 0 and 1 are for queries of head 1 alone; those of head 0 see one. */
+START_TEST(a_head_without_a_choice_is_not_called_the_least) {
+    static const double ones[] = {1, 1, 1, 1, 1, 1, 1, 1}, allowed[] = {1, 0, 0, 1, 1, 1, 1, 1};
+    write_array(SCRATCH "some_q.npy", 3, (ptrdiff_t[]){2, 2, 2}, ones);
+    write_array(SCRATCH "some_allowed.npy", 3, (ptrdiff_t[]){2, 2, 2}, allowed);
+    const captured *c =
+        run_well("inspect --q " SCRATCH "some_q.npy --k " SCRATCH "some_q.npy --allowed " SCRATCH
+                 "some_allowed.npy --output " SCRATCH "said.csv");
+    assert_says(c->out, "Layer some_q: of every head that sees two keys the median norm of a row's "
+                        "softmax Jacobian is 0.5 or more (least in head 1).\n");
+}
+END_TEST
+
+/* ---- Names of layers ------------------------------------------------------------------------- */
+
+/* Copies of layer 0's files under these names. */
+static void copy_layer(const char *q, const char *k) {
+    array a = read_array(REAL "0_q.npy");
+    write_array(q, a.ndim, a.dim, a.data);
+    array_free(&a);
+    a = read_array(REAL "0_k.npy");
+    write_array(k, a.ndim, a.dim, a.data);
+    array_free(&a);
+}
+
+START_TEST(a_layer_is_called_by_its_number_or_by_its_file) {
+    char *csv = inspect_csv(LAYER_0 "--heads 1");
+    ck_assert(strstr(csv, "\nlayer0_q," REAL "0_q.npy,0,0,") != NULL);
+    free(csv);
+    free(inspect_csv(LAYER_0 "--heads 1 --layers 12"));
+    char *weights = read_whole(SCRATCH "inspect_weights.csv"),
+         *meta = read_whole(SCRATCH "inspect.meta");
+    assert_starts(strchr(weights, '\n'), "\n12,0,1,0,0,1,1\n");
+    assert_says(meta, "\nlayers = 12\n");
+    free(weights);
+    free(meta);
+    assert_starts(run_well(LAYER_0 "--layers 12 --output " SCRATCH "said.csv")->out,
+                  "Layer 12: " REAL "0_q.npy\n");
+}
+END_TEST
+
+START_TEST(a_name_holds_nothing_that_a_csv_reads_otherwise) {
+    copy_layer(SCRATCH "a \"b\".c_q.npy", SCRATCH "named_k.npy");
+    char *csv = inspect_csv("inspect --q '" SCRATCH "a \"b\".c_q.npy' --k " SCRATCH "named_k.npy");
+    ck_assert(strstr(csv, "\na__b_.c_q,\"" SCRATCH "a \"\"b\"\".c_q.npy\",") != NULL);
+    free(csv);
 }
 END_TEST
 
@@ -144,7 +230,7 @@ START_TEST(statistics_are_those_of_the_operation_under_every_rule) {
             ck_assert(head_stats_compute(&CAUSAL, tt_attention_logits(tape, out),
                                          tt_attention_weights(tape, out), &s));
             for (int i = 0; i < HEAD_STATS; i++)
-                ck_assert(number_in(&t, 0, 0, h, scaling_at(r)->name, head_stat_name(i)) ==
+                ck_assert(number_in(&t, 0, h, scaling_at(r)->name, head_stat_name(i)) ==
                           s.value[i]);
         }
     tt_tape_free(tape);
@@ -266,10 +352,10 @@ START_TEST(one_head_and_a_batch_of_heads_are_the_same_heads) {
     table batch = inspect_table(RESHAPED "--causal");
     write_reshaped(2, (ptrdiff_t[]){T, D}); /* takes the first head only */
     table single = inspect_table(RESHAPED "--causal");
-    double x = number_in(&expected, 0, 0, 6, "sqrt", "jacobian_p10");
-    ck_assert(number_in(&batch, 0, 1, 2, "sqrt", "jacobian_p10") == x);
-    x = number_in(&expected, 0, 0, 0, "sqrt", "jacobian_p10");
-    ck_assert(number_in(&single, 0, 0, 0, "sqrt", "jacobian_p10") == x);
+    double x = number_in(&expected, 0, 6, "sqrt", "jacobian_p10");
+    ck_assert(number_in(&batch, 1, 2, "sqrt", "jacobian_p10") == x);
+    x = number_in(&expected, 0, 0, "sqrt", "jacobian_p10");
+    ck_assert(number_in(&single, 0, 0, "sqrt", "jacobian_p10") == x);
     table_free(&expected);
     table_free(&batch);
     table_free(&single);
@@ -418,8 +504,8 @@ START_TEST(chosen_heads_weights_are_written_for_a_figure) {
     write_worked_example();
     free(inspect_csv(WORKED "--mask causal-top-left --heads 0"));
     char *text = read_whole(SCRATCH "inspect_weights.csv");
-    ck_assert_str_eq(text, "layer,batch,head,query,key,visible,weight\n0,0,0,0,0,1,1\n"
-                           "0,0,0,0,1,0,0\n");
+    ck_assert_str_eq(text, "layer,batch,head,query,key,visible,weight\nwq,0,0,0,0,1,1\n"
+                           "wq,0,0,0,1,0,0\n");
     free(text);
     text = read_whole(SCRATCH "inspect.meta");
     assert_says(text, "\nmask = causal-top-left\n");
@@ -446,6 +532,12 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--q a, --k c", "--q 'a,': expected up to 1024 file names"},
         {"--q a,,b --k c", "--q 'a,,b': expected up to 1024 file names"},
         {"--q a,b --k c,d --save-weights P.npy", "expected one layer at a time"},
+        {"--q a/q.npy,b/q.npy --k c,d",
+         "--q: a/q.npy and b/q.npy would both be layer q; expected --layers with a number"},
+        {"--q a,b --k c,d --layers 1", "--layers '1': 1 numbers for 2 files of --q; expected one"},
+        {"--q a,b --k c,d --layers 1,1", "--layers '1,1': 1 stands there twice"},
+        {"--q a,b --k c,d --layers 1,x", "--layers '1,x': expected whole numbers"},
+        {"--q a/q.npy,b/q.npy --k c,d --layers 1,-2", "--layers '1,-2': expected whole numbers"},
         {"--q a --k b --save-gradients d", "--save-gradients: expected --v"},
         {"--q a --k b --do c", "--do: expected with --save-gradients"},
         {"--q a --k b --threads 0", "--threads '0': expected a whole number from 1"},
@@ -606,7 +698,7 @@ START_TEST(no_query_sees_a_key_is_said) {
     write_text(SCRATCH "zero.csv", "0\n");
     const captured *c =
         run_well(WORKED "--key-lengths " SCRATCH "zero.csv --output " SCRATCH "dead.csv");
-    assert_says(c->out, "wq.csv: no query sees a key.\n");
+    assert_says(c->out, "Layer wq: no query sees a key.\n");
 }
 END_TEST
 
@@ -627,8 +719,13 @@ Suite *inspect_suite(void) {
     const TTest *tests[] = {entropies_of_the_real_heads_are_those_measured_independently,
                             the_equivalent_width_is_the_square_of_the_spread,
                             the_csv_has_a_row_for_each_head_and_rule,
-                            one_sentence_says_that_every_typical_row_gets_a_gradient,
-                            a_saturated_head_is_named,
+                            equal_weights_would_have_the_mean_of_the_rows_ln_n,
+                            one_sentence_says_how_small_a_typical_rows_jacobian_is,
+                            saturated_heads_are_named,
+                            where_no_query_sees_two_keys_there_is_nothing_to_choose,
+                            a_head_without_a_choice_is_not_called_the_least,
+                            a_layer_is_called_by_its_number_or_by_its_file,
+                            a_name_holds_nothing_that_a_csv_reads_otherwise,
                             the_locale_changes_nothing,
                             statistics_are_those_of_the_operation_under_every_rule,
                             saved_weights_are_those_of_the_operation_under_every_rule_and_mask,

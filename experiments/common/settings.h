@@ -8,7 +8,7 @@
 #include "common/options.h"
 
 /* Raised whenever bits of results change: what was begun under another number is not continued. */
-enum { RESULTS_VERSION = 4 };
+enum { RESULTS_VERSION = 5 };
 
 /* The subcommand and every option that a result depends on (all but threads, output, force, resume
  * and quiet), as "key = value" lines. The caller frees; NULL without memory. */

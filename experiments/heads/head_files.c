@@ -222,6 +222,28 @@ bool head_logits_finite(const attention_head *head, tt_tensor logits, tt_size *q
     return true;
 }
 
+/* ---- Some heads of all ----------------------------------------------------------------------- */
+
+bool head_choice_read(const options *o, head_choice *out) {
+    out->count = 0;
+    return !options_given(o, "heads") ||
+           options_int_list(o, "heads", 0, 1000000, out->head, &out->count);
+}
+
+bool head_choice_fits(const head_choice *c, const head_files *f) {
+    for (int i = 0; i < c->count; i++)
+        if (c->head[i] >= f->heads)
+            return complain("--heads: %lld, but %s has heads 0 to %td", (long long)c->head[i],
+                            f->paths.q, f->heads - 1);
+    return true;
+}
+
+bool head_choice_has(const head_choice *c, tt_size head) {
+    for (int i = 0; i < c->count; i++)
+        if (c->head[i] == head) return true;
+    return false;
+}
+
 /* ---- Finite where it matters ----------------------------------------------------------------- */
 
 static bool is_seen(const attention_head *head, tt_size j) {

@@ -83,6 +83,21 @@ attention_head head_files_at(const head_files *f, tt_size entry);
 /* Which head of K and V it uses, counted likewise: 0 .. batch * key_heads - 1. */
 tt_size head_files_key_entry(const head_files *f, tt_size entry);
 
+/* The heads that --heads lists, from 0; of each batch entry, if there are several. */
+typedef struct head_choice {
+    int64_t head[LIST_MOST];
+    int count; /* 0: it was not given */
+} head_choice;
+
+/* Reads the option; on bad input prints one line and returns false. */
+bool head_choice_read(const options *o, head_choice *out);
+
+/* Whether the files have all of them; if not, prints one line. */
+bool head_choice_fits(const head_choice *c, const head_files *f);
+
+/* Whether the list has this head. */
+bool head_choice_has(const head_choice *c, tt_size head);
+
 /* Whether the head's logits [1,Tq,Tk] are finite wherever a query may attend to a key; if not, the
  * first place that is not. Finite queries and keys can have a product that is not. */
 bool head_logits_finite(const attention_head *head, tt_tensor logits, tt_size *query, tt_size *key);

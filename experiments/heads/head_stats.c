@@ -20,6 +20,7 @@ const char *head_stat_name(int i) {
         [HEAD_JACOBIAN_P90] = "jacobian_p90",
         [HEAD_JACOBIAN_TINY] = "jacobian_tiny",
         [HEAD_D_K_EQUIVALENT] = "d_k_equivalent",
+        [HEAD_ENTROPY_UNIFORM] = "entropy_uniform",
     };
     return NAMES[i];
 }
@@ -55,10 +56,11 @@ measured_row row_measure(const unsigned char *may, tt_size visible, const double
 /* ---- All rows -------------------------------------------------------------------------------- */
 
 static void add_row(double *sum, const measured_row *row) {
+    const double uniform = tt_log((double)row->keys);
     sum[HEAD_LOGIT_SPREAD] += row->deviation;
     sum[HEAD_ENTROPY] += row->stats.entropy;
-    if (row->keys > 1)
-        sum[HEAD_ENTROPY_NORMALISED] += row->stats.entropy / tt_log((double)row->keys);
+    sum[HEAD_ENTROPY_UNIFORM] += uniform;
+    if (row->keys > 1) sum[HEAD_ENTROPY_NORMALISED] += row->stats.entropy / uniform;
     sum[HEAD_MAX_WEIGHT] += row->stats.max_weight;
     sum[HEAD_PARTICIPATION] += row->stats.participation;
     sum[HEAD_JACOBIAN_TINY] += row->stats.jacobian < JACOBIAN_TINY;
@@ -66,8 +68,8 @@ static void add_row(double *sum, const measured_row *row) {
 
 /* From sums over rows to what is reported; jacobian holds a value a row. */
 static void divide(head_stats *s, tt_size choices, double *jacobian) {
-    static const head_stat MEANS[] = {HEAD_LOGIT_SPREAD, HEAD_ENTROPY, HEAD_MAX_WEIGHT,
-                                      HEAD_PARTICIPATION, HEAD_JACOBIAN_TINY};
+    static const head_stat MEANS[] = {HEAD_LOGIT_SPREAD,  HEAD_ENTROPY,       HEAD_MAX_WEIGHT,
+                                      HEAD_PARTICIPATION, HEAD_JACOBIAN_TINY, HEAD_ENTROPY_UNIFORM};
     double *x = s->value;
     for (size_t i = 0; i < sizeof MEANS / sizeof *MEANS; i++) x[MEANS[i]] /= (double)s->rows;
     x[HEAD_ENTROPY_NORMALISED] = choices > 0 ? x[HEAD_ENTROPY_NORMALISED] / (double)choices : NAN;

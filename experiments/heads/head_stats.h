@@ -26,10 +26,12 @@ typedef enum head_stat {
     HEAD_JACOBIAN_P10,
     HEAD_JACOBIAN_MEDIAN,
     HEAD_JACOBIAN_P90,
-    HEAD_JACOBIAN_TINY,  /* share of rows below JACOBIAN_TINY */
-    HEAD_D_K_EQUIVALENT, /* logit spread^2: q.k of independent standard normal entries has standard
-                            deviation sqrt(d_k), so without a scale random queries and keys of this
-                            width would spread as far */
+    HEAD_JACOBIAN_TINY,   /* share of rows below JACOBIAN_TINY */
+    HEAD_D_K_EQUIVALENT,  /* logit spread^2: q.k of independent standard normal entries has standard
+                             deviation sqrt(d_k), so without a scale random queries and keys of this
+                             width would spread as far */
+    HEAD_ENTROPY_UNIFORM, /* nats: what HEAD_ENTROPY would be if each row's weights were alike over
+                             the keys it sees: ln n, mean */
     HEAD_STATS
 } head_stat;
 

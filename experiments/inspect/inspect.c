@@ -14,6 +14,7 @@
 #include "common/settings.h"
 #include "heads/head_files.h"
 #include "inspect/layer.h"
+#include "inspect/names.h"
 #include "inspect/report.h"
 #include "inspect/save.h"
 #include "tt/attention.h"
@@ -23,6 +24,7 @@ static const option_words WORDS[] = {{"mask", mask_word}, {NULL, NULL}};
 static const option_spec OPTIONS[] = {
     {"q", "FILES", "", "queries: .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]; one file a layer"},
     {"k", "FILES", "", "keys, as many heads as the queries or fewer"},
+    {"layers", "LIST", "", "the layers' numbers, one a file (default: the names of Q's files)"},
     {"v", "FILES", "", "values; only --save-gradients needs them"},
     {"do", "FILE", "", "gradient of the output for --save-gradients (default: random)"},
     MASK_OPTIONS,
@@ -51,8 +53,10 @@ typedef struct request {
     inspect_rules rules;
     mask_request mask;
     path_list q, k, v;
-    int64_t heads[LIST_MOST], seed;
-    int head_count, threads;
+    layer_names layers;
+    head_choice heads;
+    int64_t seed;
+    int threads;
     const char *output, *d_out, *save_weights, *save_gradients;
     bool quiet;
 } request;
@@ -82,7 +86,7 @@ static bool read_files(request *q) {
     if (q->k.count != q->q.count || (q->v.count > 0 && q->v.count != q->q.count))
         return complain("--q, --k, --v: %d, %d and %d files; expected as many of each", q->q.count,
                         q->k.count, q->v.count);
-    return true;
+    return layer_names_read(q->text, q->q.path, q->q.count, &q->layers);
 }
 
 static bool read_saving(request *q) {
@@ -99,7 +103,7 @@ static bool read_saving(request *q) {
 
 static bool read_output(request *q) {
     if (!results_option(q->text, &q->output)) return false;
-    return q->head_count == 0 || !output_is_direct(q->output) ||
+    return q->heads.count == 0 || !output_is_direct(q->output) ||
            complain("--heads with --output to no regular file: expected a name to write beside");
 }
 
@@ -107,10 +111,7 @@ static bool read_request(request *q) {
     const options *o = q->text;
     if (!mask_request_read(o, &q->mask) || !scale_option_one(o, &q->scale) ||
         !options_int(o, "seed", 0, 4294967295, &q->seed) || !settings_threads(o, &q->threads) ||
-        !read_files(q) ||
-        (options_given(o, "heads") &&
-         !options_int_list(o, "heads", 0, 1000000, q->heads, &q->head_count)) ||
-        !read_saving(q) || !read_output(q))
+        !read_files(q) || !head_choice_read(o, &q->heads) || !read_saving(q) || !read_output(q))
         return false;
     q->quiet = options_flag(o, "quiet");
     inspect_rules_set(&q->rules, q->scale.rule[0]);
@@ -128,20 +129,6 @@ typedef struct run {
     results files;
 } run;
 
-static bool heads_exist(const request *q, const head_files *f) {
-    for (int i = 0; i < q->head_count; i++)
-        if (q->heads[i] >= f->heads)
-            return complain("--heads: %lld, but %s has heads 0 to %td", (long long)q->heads[i],
-                            f->paths.q, f->heads - 1);
-    return true;
-}
-
-static bool is_chosen(const request *q, tt_size entry) {
-    for (int i = 0; i < q->head_count; i++)
-        if (q->heads[i] == entry) return true;
-    return false;
-}
-
 static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
     const tt_size heads = f->batch * f->heads;
     bool *wanted = calloc((size_t)heads, sizeof *wanted);
@@ -149,7 +136,8 @@ static bool keep_weights(const request *q, const head_files *f, kept_weights *ou
         (void)complain("out of memory");
         return false;
     }
-    for (tt_size e = 0; e < heads; e++) wanted[e] = q->save_weights[0] || is_chosen(q, e);
+    for (tt_size e = 0; e < heads; e++)
+        wanted[e] = q->save_weights[0] || head_choice_has(&q->heads, e);
     /* of a long head attention keeps no matrix */
     const bool many = q->save_gradients[0] && f->queries * f->keys <= TT_ATTENTION_KEPT;
     const bool good = kept_weights_new(out, f, wanted, many ? HEAD_MATRICES : 0);
@@ -160,10 +148,10 @@ static bool keep_weights(const request *q, const head_files *f, kept_weights *ou
 /* The weights of --heads, in the order of heads. */
 static void write_figure(const run *r, const head_files *f, const kept_weights *w) {
     for (tt_size e = 0; e < f->heads; e++) {
-        if (!is_chosen(r->request, e)) continue;
+        if (!head_choice_has(&r->request->heads, e)) continue;
         const attention_head head = head_files_at(f, e);
-        inspect_weights_rows(r->files.file[WEIGHTS].stream, r->layer, 0, e, &head,
-                             tt_tensor_view(w->of[e], 1, f->queries, f->keys));
+        inspect_weights_rows(r->files.file[WEIGHTS].stream, r->request->layers.name[r->layer], 0, e,
+                             &head, tt_tensor_view(w->of[e], 1, f->queries, f->keys));
     }
 }
 
@@ -176,9 +164,10 @@ static bool save(const request *q, const head_files *f, const kept_weights *w) {
 static int measure_layer(run *r, const head_files *f) {
     const request *q = r->request;
     kept_weights w = {NULL, NULL};
-    if (!heads_exist(q, f)) return EXIT_USAGE;
+    if (!head_choice_fits(&q->heads, f)) return EXIT_USAGE;
     if (!keep_weights(q, f, &w)) return EXIT_FAILED;
-    int code = inspect_layer_measure(f, &q->rules, q->threads, w.of, &r->layers[r->layer]);
+    int code = inspect_layer_measure(q->layers.name[r->layer], f, &q->rules, q->threads, w.of,
+                                     &r->layers[r->layer]);
     if (code == EXIT_OK) {
         write_figure(r, f, &w);
         r->layer++;
@@ -212,7 +201,7 @@ static void say_results(const run *r) {
     char mask[64];
     FILE *to = results_people(&r->files);
     for (int n = 0; n < r->layer; n++) {
-        inspect_report_layer(to, &r->layers[n], n, &q->rules, mask_words(q, mask, sizeof mask));
+        inspect_report_layer(to, &r->layers[n], &q->rules, mask_words(q, mask, sizeof mask));
         if (n < r->layer - 1) (void)fputc('\n', to);
     }
     results_say(&r->files, to);
@@ -221,7 +210,7 @@ static void say_results(const run *r) {
 /* All files are opened before anything is measured: what cannot be written is known at once. */
 static int run_all(run *r) {
     const request *q = r->request;
-    const char *const endings[FILES] = {"", q->head_count > 0 ? "_weights.csv" : NULL};
+    const char *const endings[FILES] = {"", q->heads.count > 0 ? "_weights.csv" : NULL};
     if (!results_open(&r->files, q->text, endings, FILES)) return EXIT_FAILED;
     if (r->files.file[WEIGHTS].stream) inspect_weights_header(r->files.file[WEIGHTS].stream);
     int code = EXIT_OK;
@@ -244,6 +233,7 @@ static int run_inspect(const options *o) {
     free(q.q.text);
     free(q.k.text);
     free(q.v.text);
+    layer_names_free(&q.layers);
     return code;
 }
 
@@ -259,13 +249,19 @@ const command_spec INSPECT_COMMAND = {
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
     .notes =
-        "FILES: names separated by commas, a model's layers in order, all under one mask. The mask "
-        "files and --save-weights and --save-gradients go with one layer's shapes and with one "
+        "FILES: names separated by commas, a file a layer, all under one mask. Tables and figures "
+        "call a layer by its number in --layers, or by Q's file: layer4_q of layer4_q.npy. The "
+        "mask files and --save-weights and --save-gradients go with one layer's shapes and with "
+        "one "
         "layer.\n"
         "Beside FILE = stem.csv: stem_weights.csv (the weights of --heads, of batch entry 0) and "
         "stem.meta (the settings). With --output - the tables go to standard error.\n"
-        "Logit spread: standard deviation of a row's visible logits, mean over rows; d_k equiv.: "
-        "its square, the width at which unscaled random q.k would spread as far. A row that sees "
+        "Logit spread: standard deviation of a row's visible logits, mean over rows; d_k of such "
+        "a spread: its square, the width at which unscaled random q.k would spread as far. "
+        "Entropy, the largest weight and the sum of squared weights w are means over rows too; "
+        "/ln n: over the most it can be with n visible keys. A row's softmax Jacobian, diag(w) - "
+        "w w^T, takes the gradient of its weights to that of its logits: its norm (Frobenius) at "
+        "the 10th, 50th and 90th of 100 rows, and the share of rows below 1e-6. A row that sees "
         "one key only has entropy and Jacobian 0 and counts, but not in the mean of entropy / ln "
         "n.",
     .examples = EXAMPLES,

@@ -122,12 +122,12 @@ static int threads_that_fit(const head_files *f, const inspect_rules *rules, int
     return at_once < 1 ? 1 : (int)at_once;
 }
 
-int inspect_layer_measure(const head_files *f, const inspect_rules *rules, int threads,
-                          double *const *weights, inspect_layer *out) {
+int inspect_layer_measure(const char *name, const head_files *f, const inspect_rules *rules,
+                          int threads, double *const *weights, inspect_layer *out) {
     const tt_size heads = f->batch * f->heads;
     shift s = {.files = f, .rules = rules, .weights = weights};
-    *out = (inspect_layer){f->paths.q, f->batch, f->heads,     f->key_heads, f->queries,
-                           f->keys,    f->d_k,   rules->count, NULL};
+    *out = (inspect_layer){name,       f->paths.q, f->batch, f->heads,     f->key_heads,
+                           f->queries, f->keys,    f->d_k,   rules->count, NULL};
     s.threads = threads_that_fit(f, rules, threads);
     s.most = s.threads < heads ? s.threads : heads;
     out->stats = calloc((size_t)heads, (size_t)rules->count * sizeof *out->stats);

@@ -7,10 +7,10 @@
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void print_row(FILE *to, const inspect_layer *l, int number, tt_size entry,
-                      const inspect_rules *rules, int r) {
+static void print_row(FILE *to, const inspect_layer *l, tt_size entry, const inspect_rules *rules,
+                      int r) {
     const head_stats *s = inspect_stats(l, entry, r);
-    (void)fprintf(to, "%d", number);
+    (void)fputs(l->name, to);
     csv_text(to, l->path);
     (void)fprintf(to, ",%td,%td,%s,%d,%td,%td,%td,%td", entry / l->heads, entry % l->heads,
                   rules->rule[r]->name, r == rules->used, l->queries, l->keys, l->d_k, s->rows);
@@ -25,19 +25,19 @@ void inspect_report_csv(FILE *to, const inspect_layer *layers, int count,
     (void)fputc('\n', to);
     for (int n = 0; n < count; n++)
         for (tt_size e = 0; e < layers[n].batch * layers[n].heads; e++)
-            for (int r = 0; r < rules->count; r++) print_row(to, &layers[n], n, e, rules, r);
+            for (int r = 0; r < rules->count; r++) print_row(to, &layers[n], e, rules, r);
 }
 
 void inspect_weights_header(FILE *to) {
     (void)fputs("layer,batch,head,query,key,visible,weight\n", to);
 }
 
-void inspect_weights_rows(FILE *to, int layer, tt_size batch, tt_size head_number,
+void inspect_weights_rows(FILE *to, const char *layer, tt_size batch, tt_size head_number,
                           const attention_head *head, tt_tensor weights) {
     char text[NUMBER_BYTES];
     for (tt_size i = 0; i < weights.rows; i++)
         for (tt_size j = 0; j < weights.cols; j++)
-            (void)fprintf(to, "%d,%td,%td,%td,%td,%d,%s\n", layer, batch, head_number, i, j,
+            (void)fprintf(to, "%s,%td,%td,%td,%td,%d,%s\n", layer, batch, head_number, i, j,
                           tt_mask_allows(&head->mask, 0, i, j, weights.rows, weights.cols),
                           csv_format(text, weights.data[i * weights.cols + j]));
 }
@@ -55,21 +55,39 @@ static const char *head_name(char name[NAME_BYTES], const inspect_layer *l, tt_s
     return name;
 }
 
+/* "-" where there is nothing to measure: no row sees a key, or for entropy / ln n none sees two. */
+static void print_cell(FILE *to, int width, const char *format, double x) {
+    char text[32];
+    (void)snprintf(text, sizeof text, isnan(x) ? "-" : format, x);
+    (void)fprintf(to, " %*s", width, text);
+}
+
+static const char HEADS_HEADER[] =
+    "        logit                                 softmax Jacobian of a row   d_k of\n"
+    "       spread --- entropy -- largest sum of ------ its norm -------  rows such a\n";
+
 static void print_heads(FILE *to, const inspect_layer *l, const inspect_rules *rules) {
+    static const struct {
+        int width;
+        const char *format;
+        head_stat stat;
+    } CELLS[] = {{6, "%.4g", HEAD_LOGIT_SPREAD},       {7, "%.3f", HEAD_ENTROPY},
+                 {6, "%.3f", HEAD_ENTROPY_NORMALISED}, {7, "%.4f", HEAD_MAX_WEIGHT},
+                 {6, "%.4f", HEAD_PARTICIPATION},      {7, "%.2g", HEAD_JACOBIAN_P10},
+                 {7, "%.2g", HEAD_JACOBIAN_MEDIAN},    {7, "%.2g", HEAD_JACOBIAN_P90}};
     char name[NAME_BYTES];
-    (void)fprintf(to,
-                  "        logit entropy  /ln n largest sum of   Jacobian norm of a row below   "
-                  "d_k\n"
-                  "%6s spread  (nats)         weight    w^2     p10  median     p90  1e-6 "
-                  "equiv.\n",
-                  l->batch > 1 ? "b/head" : "head");
+    (void)fprintf(
+        to, "%s%6s  (std)    nats  /ln n  weight    w^2     p10  median     p90 <1e-6 spread\n",
+        HEADS_HEADER, l->batch > 1 ? "b/head" : "head");
     for (tt_size e = 0; e < l->batch * l->heads; e++) {
         const double *x = inspect_stats(l, e, rules->used)->value;
-        (void)fprintf(to, "%6s %6.4g %7.3f %6.3f %7.4f %6.4f %7.2g %7.2g %7.2g %4.1f%% %6.4g\n",
-                      head_name(name, l, e), x[HEAD_LOGIT_SPREAD], x[HEAD_ENTROPY],
-                      x[HEAD_ENTROPY_NORMALISED], x[HEAD_MAX_WEIGHT], x[HEAD_PARTICIPATION],
-                      x[HEAD_JACOBIAN_P10], x[HEAD_JACOBIAN_MEDIAN], x[HEAD_JACOBIAN_P90],
-                      100 * x[HEAD_JACOBIAN_TINY], x[HEAD_D_K_EQUIVALENT]);
+        (void)fprintf(to, "%6s", head_name(name, l, e));
+        for (size_t c = 0; c < sizeof CELLS / sizeof *CELLS; c++)
+            print_cell(to, CELLS[c].width, CELLS[c].format, x[CELLS[c].stat]);
+        print_cell(to, 5, x[HEAD_JACOBIAN_TINY] < 0.9995 ? "%.1f%%" : "%.0f%%",
+                   100 * x[HEAD_JACOBIAN_TINY]);
+        print_cell(to, 6, "%.4g", x[HEAD_D_K_EQUIVALENT]);
+        (void)fputc('\n', to);
     }
 }
 
@@ -86,47 +104,73 @@ static void print_rules(FILE *to, const inspect_layer *l, const inspect_rules *r
     for (tt_size e = 0; e < l->batch * l->heads; e++) {
         (void)fprintf(to, "\n%6s", head_name(name, l, e));
         for (int r = 0; r < rules->count; r++)
-            (void)fprintf(to, " %7.3f", inspect_stats(l, e, r)->value[HEAD_ENTROPY]);
+            print_cell(to, 7, "%.3f", inspect_stats(l, e, r)->value[HEAD_ENTROPY]);
     }
     (void)fputs("\n\n", to);
 }
 
+/* ---- The sentence ---------------------------------------------------------------------------- */
+
 static double median_jacobian(const inspect_layer *l, tt_size entry, int rule) {
-    return inspect_stats(l, entry, rule)->value[HEAD_JACOBIAN_MEDIAN]; /* nan: no row sees a key */
+    return inspect_stats(l, entry, rule)->value[HEAD_JACOBIAN_MEDIAN];
+}
+
+/* Whether some row sees two keys: where none does the Jacobian is 0 whatever the logits are. */
+static bool has_choice(const inspect_layer *l, tt_size entry, int rule) {
+    return !isnan(inspect_stats(l, entry, rule)->value[HEAD_ENTROPY_NORMALISED]);
+}
+
+static void print_no_choice(FILE *to, const inspect_layer *l, int used) {
+    bool seen = false;
+    for (tt_size e = 0; e < l->batch * l->heads; e++)
+        seen = seen || inspect_stats(l, e, used)->rows;
+    (void)fputs(seen ? "no query sees more than one key: there is nothing to choose.\n"
+                     : "no query sees a key.\n",
+                to);
+}
+
+static void print_tiny(FILE *to, const inspect_layer *l, int used, tt_size count) {
+    char name[NAME_BYTES];
+    const char *separator = " ";
+    (void)fprintf(to, "in %s", count == 1 ? "head" : "heads");
+    for (tt_size e = 0; e < l->batch * l->heads; e++)
+        if (has_choice(l, e, used) && median_jacobian(l, e, used) < JACOBIAN_TINY) {
+            (void)fprintf(to, "%s%s", separator, head_name(name, l, e));
+            separator = ", ";
+        }
+    (void)fprintf(to,
+                  " the median norm of a row's softmax Jacobian is below %g: at least half of the "
+                  "rows pass on less than that part of the gradient of their weights.\n",
+                  JACOBIAN_TINY);
 }
 
 static void print_sentence(FILE *to, const inspect_layer *l, int used) {
     char name[NAME_BYTES];
-    tt_size dead = 0, total = l->batch * l->heads, least = -1;
+    tt_size tiny = 0, choices = 0, least = -1, total = l->batch * l->heads;
     for (tt_size e = 0; e < total; e++) {
+        if (!has_choice(l, e, used)) continue;
         const double x = median_jacobian(l, e, used);
-        dead += x < JACOBIAN_TINY;
-        if (least < 0 ? !isnan(x) : x < median_jacobian(l, least, used)) least = e;
+        choices++;
+        tiny += x < JACOBIAN_TINY;
+        if (least < 0 || x < median_jacobian(l, least, used)) least = e;
     }
-    (void)fprintf(to, "%s: ", l->path);
-    if (least < 0) {
-        (void)fputs("no query sees a key.\n", to);
-    } else if (dead == 0) {
+    (void)fprintf(to, "Layer %s: ", l->name);
+    if (choices == 0)
+        print_no_choice(to, l, used);
+    else if (tiny > 0)
+        print_tiny(to, l, used, tiny);
+    else
         (void)fprintf(to,
-                      "every head's typical row gets a gradient: the least median Jacobian norm is "
-                      "%.2g (head %s).\n",
+                      "of %s the median norm of a row's softmax Jacobian is %.2g or more "
+                      "(least in head %s).\n",
+                      choices == total ? "every head" : "every head that sees two keys",
                       median_jacobian(l, least, used), head_name(name, l, least));
-    } else {
-        (void)fputs(dead == 1 ? "the typical row of head" : "the typical rows of heads", to);
-        const char *separator = " ";
-        for (tt_size e = 0; e < total; e++)
-            if (median_jacobian(l, e, used) < JACOBIAN_TINY) {
-                (void)fprintf(to, "%s%s", separator, head_name(name, l, e));
-                separator = ", ";
-            }
-        (void)fprintf(to, " get%s no gradient: the median Jacobian norm is below %g.\n",
-                      dead == 1 ? "s" : "", JACOBIAN_TINY);
-    }
 }
+
+/* ---- A layer --------------------------------------------------------------------------------- */
 
 typedef struct layer_text {
     const inspect_layer *layer;
-    int number;
     const inspect_rules *rules;
     const char *mask;
 } layer_text;
@@ -134,7 +178,7 @@ typedef struct layer_text {
 static void print_layer(FILE *to, const void *context) {
     const layer_text *t = context;
     const inspect_layer *l = t->layer;
-    (void)fprintf(to, "Layer %d: %s\n", t->number, l->path);
+    (void)fprintf(to, "Layer %s: %s\n", l->name, l->path);
     if (l->batch > 1) (void)fprintf(to, "%td batch entries, ", l->batch);
     (void)fprintf(to, "%td heads, %td queries, %td keys, d_k %td, mask %s, scale %s\n", l->heads,
                   l->queries, l->keys, l->d_k, t->mask, t->rules->rule[t->rules->used]->name);
@@ -147,8 +191,8 @@ static void print_layer(FILE *to, const void *context) {
     print_sentence(to, l, t->rules->used);
 }
 
-void inspect_report_layer(FILE *to, const inspect_layer *l, int number, const inspect_rules *rules,
+void inspect_report_layer(FILE *to, const inspect_layer *l, const inspect_rules *rules,
                           const char *mask) {
-    const layer_text text = {l, number, rules, mask};
+    const layer_text text = {l, rules, mask};
     text_flow_from(to, print_layer, &text, 4);
 }
