@@ -688,7 +688,7 @@ START_TEST(what_no_memory_can_hold_is_refused_before_it_is_begun) {
     assert_refused(1, ": 1 matrices [2000000,2000000] of weights or the like need",
                    "inspect %s --save-weights " SCRATCH "never.npy", files);
     assert_refused(1, ": 1 matrices [2000000,2000000]", "inspect %s --heads 0", files);
-    assert_refused(1, ": 10 matrices [2000000,2000000]", "trace %s --v " SCRATCH "long.npy", files);
+    assert_refused(1, ": 12 matrices [2000000,2000000]", "trace %s --v " SCRATCH "long.npy", files);
     (void)unlink(SCRATCH "long.npy");
 }
 END_TEST

@@ -104,8 +104,8 @@ START_TEST(five_tokens_prints_the_reference_numbers) {
     assert_block(c->out, "1. ", "V [5,3]", "V", 15);
     assert_block(c->out, "2. ", "S = Q K^T [5,5]", "scores", 25);
     assert_block(c->out, "3. ", "with sqrt [5,5]", "scaled", 25);
-    assert_block(c->out, "4. ", "with sqrt [5,5]", "weights", 25);
-    assert_block(c->out, "5. ", "with sqrt [5,3]", "output", 15);
+    assert_block(c->out, "6. ", "with sqrt [5,5]", "weights", 25);
+    assert_block(c->out, "7. ", "with sqrt [5,3]", "output", 15);
 }
 END_TEST
 
@@ -131,6 +131,85 @@ START_TEST(a_gradient_of_the_output_is_read_and_implies_backward) {
 }
 END_TEST
 
+/* The next n numbers of a table in Markdown; returns where they end. */
+static const char *row_below(const char *at, double *out, int n) {
+    char *end;
+    for (int j = 0; j < n; j++, at = end) {
+        at += strspn(at, " |\n");
+        out[j] = strtod(at, &end);
+        ck_assert_msg(end != at, "%d numbers: %.40s", j, at);
+    }
+    return at;
+}
+
+/* Where the numbers of the first matrix below a heading start. */
+static const char *below(const char *out, const char *heading) {
+    const char *at = strstr(out, heading);
+    at = at ? strstr(at, ":|\n") : NULL;
+    ck_assert_msg(at != NULL, "no %s", heading);
+    return at + strlen(":|\n");
+}
+
+START_TEST(weights_are_the_exponentials_over_their_rows_sum) {
+    enum { ROWS = 8, KEYS = 11 }; /* more keys than lanes; weights up to 0.2 */
+    double q[ROWS * 2], k[KEYS * 2], e[KEYS], p[KEYS], sum;
+    for (int i = 0; i < ROWS * 2; i++) q[i] = 0.4 + 0.05 * i;
+    for (int i = 0; i < KEYS * 2; i++) k[i] = 0.1 * ((7 * i) % 11);
+    write_array(SCRATCH "eq.npy", 2, (ptrdiff_t[]){ROWS, 2}, q);
+    write_array(SCRATCH "ek.npy", 2, (ptrdiff_t[]){KEYS, 2}, k);
+    const captured *c = run_well("trace --q " SCRATCH "eq.npy --k " SCRATCH "ek.npy --v " SCRATCH
+                                 "ek.npy --digits 17 --format markdown");
+    const char *of_e = below(c->out, "4. E"), *of_sum = below(c->out, "5. The sum"),
+               *of_p = below(c->out, "6. Weights");
+    for (int i = 0; i < ROWS; i++) {
+        of_e = row_below(of_e, e, KEYS);
+        of_sum = row_below(of_sum, &sum, 1);
+        of_p = row_below(of_p, p, KEYS);
+        /* P is printed to 5e-18 and read to 3.5e-18; a sum in another order moves it by more */
+        for (int j = 0; j < KEYS; j++) ck_assert(fabs(p[j] - e[j] / sum) <= 9e-18);
+    }
+}
+END_TEST
+
+/* Three queries and keys, scale 1: E by hand. */
+START_TEST(a_masked_key_has_no_part_in_the_rows_sum) {
+    write_text(SCRATCH "mq.csv", "1\n1\n1\n");
+    write_text(SCRATCH "mk.csv", "0\n1\n3\n");
+    const captured *c = run_well("trace --causal --scale none --q " SCRATCH "mq.csv --k " SCRATCH
+                                 "mk.csv --v " SCRATCH "mk.csv");
+    assert_says(c->out, "\"-\": masked; such a key has no part in what follows.\n");
+    assert_says(c->out, "without the scale [3,3]\n"
+                        "  1.0000       -       -\n"
+                        "  0.3679  1.0000       -\n"
+                        "  0.0498  0.1353  1.0000\n");
+    assert_says(c->out, "without the scale [3,1]\n  1.0000\n  1.3679\n  1.1851\n");
+    assert_says(run_well("trace")->out, "4. E = exp(Z - max)");
+    ck_assert(strstr(run_well("trace")->out, "masked") == NULL);
+}
+END_TEST
+
+static int count_of(const char *text, const char *part) {
+    int count = 0;
+    for (; (text = strstr(text, part)); text++) count++;
+    return count;
+}
+
+START_TEST(chosen_heads_are_traced_in_every_batch_entry) {
+    static double zeros[2 * 3 * 2 * 2];
+    write_array(SCRATCH "hq.npy", 4, (ptrdiff_t[]){2, 3, 2, 2}, zeros);
+    const char *files = "--q " SCRATCH "hq.npy --k " SCRATCH "hq.npy --v " SCRATCH "hq.npy";
+    const captured *c = run_well("trace %s --heads 2,0", files);
+    assert_says(c->out, "Batch entry 0, head 0\n");
+    assert_says(c->out, "Batch entry 0, head 2\n");
+    assert_says(c->out, "Batch entry 1, head 0\n");
+    assert_says(c->out, "Batch entry 1, head 2\n");
+    ck_assert_int_eq(count_of(c->out, "Batch entry"), 4);
+    ck_assert_int_eq(count_of(run_well("trace %s", files)->out, "Batch entry"), 6);
+    assert_refused(2, "--heads: 3, but " SCRATCH "hq.npy has heads 0 to 2", "trace %s --heads 3",
+                   files);
+}
+END_TEST
+
 START_TEST(masked_entries_are_dashes_and_the_corner_is_named) {
     write_worked_example();
     const captured *c = run_well("trace " WORKED_EXAMPLE "--mask causal-top-left");
@@ -143,7 +222,7 @@ END_TEST
 START_TEST(a_rule_that_divides_by_norms_says_so) {
     write_worked_example();
     const captured *c = run_well("trace " WORKED_EXAMPLE "--scale cosine --backward");
-    assert_says(c->out, "10. The rule divides by norms");
+    assert_says(c->out, "12. The rule divides by norms");
     ck_assert(strstr(c->out, "dS = dZ times") == NULL);
 }
 END_TEST
@@ -252,7 +331,7 @@ END_TEST
 
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
-/* Refused where the sizes or numbers are known, below what is printed by then. */
+/* Refused where the numbers are known, below what is printed by then. */
 static void assert_stops(int code, const char *message, const char *arguments) {
     const captured *c = run_program("", "trace %s", arguments);
     ck_assert_int_eq(c->code, code);
@@ -272,14 +351,18 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--q a.npy", "own input: expected --q, --k and --v"},
         {"--lesson batch --q a.npy", "expected a lesson or files"},
         {"--allowed a.npy", "--key-lengths and --allowed: expected with --q, --k and --v"},
+        {"--heads 0", "--heads: expected with --q, --k and --v; a lesson has one head"},
+        {"--q a --k b --v c --heads 1,1", "--heads '1,1': 1 stands there twice"},
         {"--lessons batch", "did you mean --lesson?"},
     };
     assert_refusals(2, "trace", CASES, LENGTH(CASES));
     write_worked_example();
-    assert_stops(2, "--causal with 1 queries and 2 keys: expected --mask causal-top-left",
-                 "--causal");
-    assert_stops(2, "or --mask causal-bottom-right", "--lesson one-hot --causal");
-    assert_stops(2, "--causal with 1 queries and 2 keys", WORKED_EXAMPLE "--causal");
+    assert_refused(2, "--causal with 1 queries and 2 keys: expected --mask causal-top-left",
+                   "trace --causal");
+    assert_refused(2, "or --mask causal-bottom-right", "trace --lesson one-hot --causal");
+    assert_refused(2, "--causal with 1 queries and 2 keys", "trace " WORKED_EXAMPLE "--causal");
+    assert_refused(2, "--heads: 1, but " SCRATCH "wq.csv has heads 0 to 0",
+                   "trace " WORKED_EXAMPLE "--heads 1");
 }
 END_TEST
 
@@ -305,6 +388,9 @@ Suite *trace_suite(void) {
                             five_tokens_prints_the_reference_numbers,
                             own_files_are_traced_as_a_lesson_is,
                             a_gradient_of_the_output_is_read_and_implies_backward,
+                            weights_are_the_exponentials_over_their_rows_sum,
+                            a_masked_key_has_no_part_in_the_rows_sum,
+                            chosen_heads_are_traced_in_every_batch_entry,
                             masked_entries_are_dashes_and_the_corner_is_named,
                             a_rule_that_divides_by_norms_says_so,
                             no_line_is_wider_than_100_columns,

@@ -13,6 +13,7 @@
 
 typedef struct trace_lesson {
     const char *name, *about;
+    tt_size queries, keys;
     int (*run)(const trace_settings *settings, const mask_request *mask);
 } trace_lesson;
 
@@ -30,7 +31,6 @@ static int run_soft_lookup(const trace_settings *settings, const mask_request *m
     double q[] = {1, 0};
     double k[] = {1, 0, 0, 1};
     double v[] = {10, 0, 0, 20};
-    if (!mask_request_fits(mask, 1, 2)) return EXIT_USAGE;
     attention_head head = head_of(q, k, v, 1, 2, 2, 2, mask);
     return trace_steps(settings, &head, NULL);
 }
@@ -184,7 +184,6 @@ static int run_one_hot(const trace_settings *settings, const mask_request *mask)
     double v[] = {1, 0, 0, 1, 1, 1}, least = 0;
     char label[ITEM_BYTES];
     attention_head head = {0};
-    if (!mask_request_fits(mask, QUERIES, KEYS)) return EXIT_USAGE;
     show_line(
         &settings->show,
         "Each entry of Q and K keeps its size; q.k grows as sqrt(d_k), as that of independent "
@@ -208,12 +207,13 @@ static int run_one_hot(const trace_settings *settings, const mask_request *mask)
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static const trace_lesson LESSONS[] = {
-    {"soft-lookup", "one query looks up two keys and gets a mixture of their values",
+    {"soft-lookup", "one query looks up two keys and gets a mixture of their values", 1, 2,
      run_soft_lookup},
-    {"five-tokens", "X = rand(5,3), W_q, W_k, W_v = randn(3,3) after torch.manual_seed(42)",
+    {"five-tokens", "X = rand(5,3), W_q, W_k, W_v = randn(3,3) after torch.manual_seed(42)", 5, 5,
      run_five_tokens},
-    {"batch", "small whole numbers, B x T x H", run_batch},
-    {"one-hot", "the same Q and K at growing d_k, until the weights are one-hot", run_one_hot},
+    {"batch", "small whole numbers, B x T x H", T, T, run_batch},
+    {"one-hot", "the same Q and K at growing d_k, until the weights are one-hot", QUERIES, KEYS,
+     run_one_hot},
 };
 
 enum { LESSON_COUNT = sizeof LESSONS / sizeof *LESSONS };
@@ -231,6 +231,7 @@ void trace_lessons_help(FILE *to) {
 int trace_lesson_run(int lesson, const trace_settings *settings, const mask_request *mask) {
     const trace_lesson *l = &LESSONS[lesson];
     const show *s = &settings->show;
+    if (!mask_request_fits(mask, l->queries, l->keys)) return EXIT_USAGE;
     show_line(s, "%sLesson %s: %s\n", s->markdown ? "# " : "", l->name, l->about);
     return l->run(settings, mask);
 }

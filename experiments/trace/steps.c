@@ -1,6 +1,6 @@
 /* steps.c: what is printed is what the library computed: logits, weights,
- * output and every gradient are those of tt_attention; only S, dP and dS, which the operation does
- * not keep, are computed here, from the formula that stands above them.
+ * output and every gradient are those of tt_attention; only S, E and its rows' sums, dP and dS,
+ * which the operation does not keep, are computed here, from the formula that stands above them.
  */
 #include "trace/steps.h"
 
@@ -12,9 +12,10 @@
 #include "common/message.h"
 #include "common/stats.h"
 #include "tt/attention.h"
+#include "tt/elementary.h"
 #include "tt/ops.h"
 
-enum { Z, P, O, DZ, DS, DQ, DK, DV, MATRICES };
+enum { Z, E, SUMS, P, O, DZ, DS, DQ, DK, DV, MATRICES };
 
 /* The same head with one scale. */
 typedef struct side {
@@ -56,6 +57,34 @@ static tt_tensor scores_gradient(const side *s, const attention_head *head) {
     return ds;
 }
 
+/* Entry j of a row is added to sum j mod 8, and the eight are folded, as the softmax does: so P is
+ * E over the sum to the last bit. */
+static double row_sum(const double *x, tt_size n) {
+    enum { SUMS_OF_A_ROW = 8 };
+    double s[SUMS_OF_A_ROW] = {0};
+    for (tt_size j = 0; j < n; j++) s[j % SUMS_OF_A_ROW] += x[j];
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+/* E_ij = exp(Z_ij - max_j Z_ij) over the keys that row i sees, 0 for the others; and its sum. */
+static void set_exponentials(side *s, const attention_head *head, tt_size i) {
+    const tt_size n = s->m[Z].cols;
+    const double *z = s->m[Z].data + i * n;
+    double *e = s->m[E].data + i * n, most = -INFINITY;
+    for (tt_size j = 0; j < n; j++)
+        if (tt_mask_allows(&head->mask, 0, i, j, s->m[Z].rows, n)) most = fmax(most, z[j]);
+    for (tt_size j = 0; j < n; j++)
+        e[j] = tt_mask_allows(&head->mask, 0, i, j, s->m[Z].rows, n) ? tt_exp(z[j] - most) : 0;
+    s->m[SUMS].data[i] = row_sum(e, n);
+}
+
+static void exponentials(side *s, const attention_head *head) {
+    const tt_tensor z = s->m[Z];
+    s->m[E] = tt_tape_tensor(s->tape, 1, z.rows, z.cols);
+    s->m[SUMS] = tt_tape_tensor(s->tape, 1, z.rows, 1);
+    for (tt_size i = 0; !tt_tape_error(s->tape) && i < z.rows; i++) set_exponentials(s, head, i);
+}
+
 static const char *compute_side(side *s, const trace *t) {
     const tt_tensor none = {0, 0, 0, NULL};
     const attention_head *head = t->head;
@@ -70,6 +99,7 @@ static const char *compute_side(side *s, const trace *t) {
     s->m[O] = tt_value(s->tape, out);
     s->m[Z] = tt_attention_logits(s->tape, out);
     s->m[P] = tt_attention_weights(s->tape, out);
+    exponentials(s, head);
     if (t->settings->backward) tt_backward_from(s->tape, out, t->d_out);
     s->m[DZ] = tt_attention_logits_grad(s->tape, out);
     if (s->rule->rule.norms == TT_NORMS_NONE && t->settings->backward)
@@ -130,6 +160,12 @@ static void show_one(const trace *t, const char *title, tt_tensor m, bool masked
     show_matrix(t->show, &a);
 }
 
+static bool hides_a_key(const attention_head *head) {
+    for (tt_size i = 0; i < head->q.rows; i++)
+        if (visible_keys(head, i) < head->k.rows) return true;
+    return false;
+}
+
 static void show_forward(const trace *t) {
     const attention_head *head = t->head;
     const show *s = t->show;
@@ -139,37 +175,42 @@ static void show_forward(const trace *t) {
     show_one(t, "V", head->v, false);
     show_heading(s, "2. Scores: how well each query fits each key");
     show_one(t, "S = Q K^T", t->scores, true);
+    if (hides_a_key(head)) show_line(s, "\"-\": masked; such a key has no part in what follows.\n");
     show_heading(s, "3. Logits Z, what the softmax sees");
     for (int n = 0; n < t->sides; n++)
         show_line(s, "%s: Z = %s, d_k = %td%s", t->side[n].label, t->side[n].rule->formula,
                   head->q.cols, s->markdown ? "\n" : "");
     if (!s->markdown) show_gap(s);
     show_sides(t, Z, true, true);
-    show_heading(s, "4. Weights P = softmax(Z), each row for itself");
+    show_heading(s, "4. E = exp(Z - max), max the largest logit of the row");
+    show_sides(t, E, true, true);
+    show_heading(s, "5. The sum of each row of E");
+    show_sides(t, SUMS, false, false);
+    show_heading(s, "6. Weights P = softmax(Z): each row of E over its sum");
     show_sides(t, P, true, true);
-    show_heading(s, "5. Output O = P V: each row a mixture of the values");
+    show_heading(s, "7. Output O = P V: each row a mixture of the values");
     show_sides(t, O, false, false);
 }
 
 static void show_backward(const trace *t) {
     const show *s = t->show;
     bool norms = t->settings->rule->rule.norms != TT_NORMS_NONE;
-    show_heading(s, "6. The way back, from the gradient dO of the output");
+    show_heading(s, "8. The way back, from the gradient dO of the output");
     show_one(t, t->head->d_out.data ? "dO" : "dO = 1 everywhere (the loss is the sum of O)",
              t->d_out, false);
-    show_heading(s, "7. dV = P^T dO");
+    show_heading(s, "9. dV = P^T dO");
     show_sides(t, DV, false, false);
-    show_heading(s, "8. dP = dO V^T, the same with any scale");
+    show_heading(s, "10. dP = dO V^T, the same with any scale");
     show_one(t, "dP", t->d_weights, true);
-    show_heading(s, "9. dZ = P (dP - sum_j P_j dP_j), each row for itself: through the softmax");
+    show_heading(s, "11. dZ = P (dP - sum_j P_j dP_j), each row for itself: through the softmax");
     show_sides(t, DZ, true, false);
-    show_heading(s, norms ? "10. The rule divides by norms: dQ and dK below carry dS K and dS^T Q "
+    show_heading(s, norms ? "12. The rule divides by norms: dQ and dK below carry dS K and dS^T Q "
                             "and what flows through these"
-                          : "10. dS = dZ times the scale");
+                          : "12. dS = dZ times the scale");
     if (!norms) show_sides(t, DS, true, false);
-    show_heading(s, norms ? "11. dQ" : "11. dQ = dS K");
+    show_heading(s, norms ? "13. dQ" : "13. dQ = dS K");
     show_sides(t, DQ, false, false);
-    show_heading(s, norms ? "12. dK" : "12. dK = dS^T Q");
+    show_heading(s, norms ? "14. dK" : "14. dK = dS^T Q");
     show_sides(t, DK, false, false);
 }
 

@@ -27,6 +27,7 @@ static const option_spec OPTIONS[] = {
     {"q", "FILE", "", "your own queries: .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]"},
     {"k", "FILE", "", "and keys, as many heads as the queries or fewer"},
     {"v", "FILE", "", "and values"},
+    {"heads", "LIST", "", "of your own input these heads only, from 0, of each batch entry"},
     {"do", "FILE", "", "gradient of the output for the way back (default: 1 everywhere)"},
     MASK_OPTIONS,
     {"scale", "RULE", "sqrt", "a scaling rule or a number; see below"},
@@ -41,10 +42,12 @@ typedef struct request {
     trace_settings settings;
     mask_request mask;
     head_paths paths;
+    head_choice heads;
     int lesson; /* -1: own input */
 } request;
 
-/* Either a lesson or files, not both; a lesson has its own sizes, so no masks from files. */
+/* Either a lesson or files, not both; a lesson has its own sizes, so no masks from files, and one
+ * head. */
 static bool read_input(request *q) {
     const options *o = q->text;
     head_paths *p = &q->paths;
@@ -57,6 +60,8 @@ static bool read_input(request *q) {
         return complain("own input: expected --q, --k and --v");
     if (!files && (q->mask.key_lengths[0] || q->mask.allowed[0]))
         return complain("--key-lengths and --allowed: expected with --q, --k and --v");
+    if (!files && options_given(o, "heads"))
+        return complain("--heads: expected with --q, --k and --v; a lesson has one head");
     q->lesson = -1;
     return files || options_choice(o, "lesson", &q->lesson);
 }
@@ -67,7 +72,7 @@ static bool read_request(request *q) {
     int format;
     if (!mask_request_read(o, &q->mask) || !scale_option_one(o, &q->scale) ||
         !options_int(o, "digits", 1, 17, &digits) || !read_input(q) ||
-        !options_choice(o, "format", &format))
+        !head_choice_read(o, &q->heads) || !options_choice(o, "format", &format))
         return false;
     bool markdown = format == FORMAT_MARKDOWN;
     q->settings =
@@ -108,20 +113,31 @@ static void show_files(const request *q, const head_files *f) {
     if (!s->markdown) show_gap(s);
 }
 
+static int run_heads(const request *q, const head_files *f) {
+    int code = EXIT_OK;
+    show_files(q, f);
+    for (tt_size e = 0; e < f->batch * f->heads && code == EXIT_OK; e++) {
+        char heading[64];
+        attention_head head = head_files_at(f, e);
+        if (q->heads.count > 0 && !head_choice_has(&q->heads, e % f->heads)) continue;
+        (void)snprintf(heading, sizeof heading, "Batch entry %td, head %td", e / f->heads,
+                       e % f->heads);
+        if (f->batch * f->heads > 1) show_heading(&q->settings.show, heading);
+        code = trace_steps(&q->settings, &head, NULL);
+    }
+    return code;
+}
+
 static int run_files(const request *q) {
     head_files f;
     int code = head_files_read(&q->paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
-    if (!head_files_fit(&f, HEAD_MATRICES)) code = EXIT_FAILED;
-    if (code == EXIT_OK) show_files(q, &f);
-    for (tt_size e = 0; e < f.batch * f.heads && code == EXIT_OK; e++) {
-        char heading[64];
-        attention_head head = head_files_at(&f, e);
-        (void)snprintf(heading, sizeof heading, "Batch entry %td, head %td", e / f.heads,
-                       e % f.heads);
-        if (f.batch * f.heads > 1) show_heading(&q->settings.show, heading);
-        code = trace_steps(&q->settings, &head, NULL);
-    }
+    if (!head_choice_fits(&q->heads, &f))
+        code = EXIT_USAGE;
+    else if (!head_files_fit(&f, HEAD_MATRICES + 2)) /* and E with both scales */
+        code = EXIT_FAILED;
+    else
+        code = run_heads(q, &f);
     head_files_free(&f);
     return code;
 }
