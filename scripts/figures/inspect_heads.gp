@@ -1,61 +1,128 @@
 # How sharp is each head of a model? Entropy of its rows by layer and head, as a heat map: dark heads
 # look at few keys, light ones at many.
 #   gnuplot -c scripts/figures/inspect_heads.gp results/inspect.csv inspect_heads.png   (or .svg)
-# Takes the CSV of `sqrtdk inspect` and reads its rows of the rule in use. Several batch entries are
-# rows of their own, "batch/head".
+# Takes the CSV of `sqrtdk inspect` and reads its rows of the rule in use; of the .meta beside it, if
+# there is one, the mask. A column is a layer, or, where there are several, a batch entry of it.
 NAME = "inspect_heads"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of sqrtdk inspect"
-NEEDS = "layer batch head scale used queries keys d_k entropy jacobian_median"
+NEEDS = "layer batch head scale used queries keys d_k entropy entropy_normalised jacobian_median entropy_uniform"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "page.gp"
 
-# Heads that no query uses have no entropy ("nan"): they are left empty.
-shown(x) = column("used") == 1 && strstrt(stringcolumn("entropy"), "nan") == 0
-LAYERS = 0; HEADS = 0; BATCHES = 0; LO = 1e300; HI = -1; KEYS = 0; SEEN = 0; DEAD = 0
+# ---- What is in the file. Heads that see no key have no entropy ("nan"): they are left empty.
+used(x) = column("used") == 1
+isnan(c) = strstrt(stringcolumn(c), "nan") > 0
+shown(x) = used(0) && !isnan("entropy")
+dead(x) = shown(0) && !isnan("entropy_normalised") && column("jacobian_median") < 1e-6
+LAYERS = ""; HEADS = 0; BATCHES = 0; ALL = 0; SEEN = 0; DEAD = 0; LO = 1e300; HI = -1; LEAST = 1e300; MOST = -1
 SCALE = ""; DKS = ""; SIZES = ""
-dead(x) = shown(0) && column("jacobian_median") < 1e-6
-stats CSV using (shown(0) ? (SEEN = SEEN + 1, LAYERS = max(LAYERS, column("layer") + 1), HEADS = max(HEADS, column("head") + 1), \
-    BATCHES = max(BATCHES, column("batch") + 1), LO = min(LO, column("entropy")), HI = max(HI, column("entropy")), \
-    KEYS = max(KEYS, column("keys")), DEAD = DEAD + dead(0), SCALE = stringcolumn("scale"), DKS = with(DKS, stringcolumn("d_k")), \
-    SIZES = with(SIZES, stringcolumn("queries") . "x" . stringcolumn("keys")), 1) : 1) nooutput
+stats CSV using (used(0) ? (LAYERS = with(LAYERS, stringcolumn("layer")), HEADS = max(HEADS, column("head") + 1), \
+    BATCHES = max(BATCHES, column("batch") + 1), ALL = ALL + (column("batch") == 0), SCALE = stringcolumn("scale"), \
+    DKS = with(DKS, stringcolumn("d_k")), SIZES = with(SIZES, stringcolumn("queries") . "x" . stringcolumn("keys")), 1) : 1) nooutput
+stats CSV using (shown(0) ? (SEEN = SEEN + 1, DEAD = DEAD + dead(0), LO = min(LO, column("entropy")), HI = max(HI, column("entropy")), \
+    LEAST = min(LEAST, column("entropy_uniform")), MOST = max(MOST, column("entropy_uniform")), 1) : 1) nooutput
 if (SEEN == 0) { eval die("no head with an entropy in " . plain(CSV)) }
-ROWS = BATCHES * HEADS
-y_of(x) = column("batch") * HEADS + column("head")
+HEADS = int(HEADS); BATCHES = int(BATCHES); NL = words(LAYERS)
 
-UNIFORM = log(KEYS)
-title_ = DEAD ? sprintf("The typical row of %s of %d gets no gradient (marked x)", plural(DEAD, "head"), SEEN) : SEEN > 1 ? \
-    sprintf("%d heads, from %.2g to %.2g nats of entropy; each one's typical row gets a gradient", SEEN, LO, HI) : \
-    sprintf("One head of %.2g nats of entropy", LO)
-facts_ = sprintf("mean over rows; scale %s, d_k %s, queries x keys %s; all %d keys alike would be ln %d = %.2f nats", \
-    SCALE, DKS, words(SIZES) > 1 ? "various" : SIZES, int(KEYS), int(KEYS), UNIFORM)
+# ---- Words.
+STEM = strlen(CSV) > 4 && CSV[strlen(CSV) - 3:*] eq ".csv" ? CSV[1:strlen(CSV) - 4] : CSV
+setting(s) = system(sprintf("sed -n 's/^%s = //p' '%s.meta' 2>/dev/null | head -n 1 || :", s, quoted(STEM)))
+MASK = setting("causal") eq "yes" ? "causal" : setting("mask")
+MASK = (strlen(MASK) && MASK ne "none" ? ", mask " . MASK : "") . (strlen(setting("key-lengths")) ? ", key lengths" : "") \
+    . (strlen(setting("allowed")) ? ", allowed" : "")
+range(a, b) = sprintf("%.2f", a) eq sprintf("%.2f", b) ? sprintf("%.2f", a) : sprintf("%.2f to %.2f", a, b)
+heads_ = ALL == 1 ? "One head has" : sprintf("%d heads have", ALL)
+title_ = MOST == 0 ? "No query sees two keys: there is nothing to choose" : \
+    DEAD ? sprintf("In %d of %d heads%s the median norm of a row's softmax Jacobian is below 1e-6 (x)", DEAD, SEEN, BATCHES > 1 ? " (all batch entries)" : "") : \
+    sprintf("%s %s nats of entropy; equal weights would have %s", heads_, range(LO, HI), range(LEAST, MOST))
+facts_ = sprintf("mean over rows; equal: over the keys a row sees; scale %s, d_k %s, queries x keys %s%s%s", SCALE, DKS, \
+    words(SIZES) > 1 ? "various" : SIZES, MASK, BATCHES > 1 ? sprintf(", %d batch entries", BATCHES) : "")
+
+# ---- Columns: their places, and what fits between them, in units of an 800 x 500 page.
+LEFT = 0.10; RIGHT = 0.86; TOP = 0.84; BOTTOM = 0.14
+PITCH = BATCHES + (BATCHES > 1 ? 0.4 : 0)     # from a layer to the next
+LAST = (NL - 1) * PITCH + BATCHES - 1
+CHAR = 7.6; LINE = 15
+WIDE = 800 * (RIGHT - LEFT) / (LAST + 1)      # of a cell
+GROUP = WIDE * BATCHES                        # of a layer
+place(s) = (at_ = 0, sum [i = 1:NL] (word(LAYERS, i) eq s ? (at_ = i - 1) : 0), at_)
+x_of(x) = place(stringcolumn("layer")) * PITCH + column("batch")
+centre(i) = (i - 1) * PITCH + (BATCHES - 1) / 2.0
+
+# Names that do not fit leave out what all of them begin and end with (never a part of a number).
+longest(list) = (n_ = 0, sum [i = 1:words(list)] (n_ = max(n_, strlen(word(list, i))), 0), n_)
+fits(list) = longest(list) * CHAR + 6 <= GROUP
+SHORT = LAYERS; WHOLE = "layer"
+if (NL > 1 && !fits(LAYERS)) {
+    cut_ = system("echo '" . LAYERS . "' | LC_ALL=C awk '{ a = b = length($1); \
+        for (i = 2; i <= NF; i++) { while (substr($i, 1, a) != substr($1, 1, a)) a--; \
+            while (b > length($i) || substr($i, length($i) - b + 1) != substr($1, length($1) - b + 1)) b-- } \
+        while (a && substr($1, a, 1) ~ /[0-9]/) a--; while (b && substr($1, length($1) - b + 1, 1) ~ /[0-9]/) b--; \
+        for (i = 1; i <= NF; i++) if (!(a + b) || a + b >= length($i)) exit; \
+        printf \"layer (%s*%s)\", substr($1, 1, a), substr($1, length($1) - b + 1); \
+        for (i = 1; i <= NF; i++) printf \" %s\", substr($i, a + 1, length($i) - a - b) }'")
+    if (strlen(cut_)) { WHOLE = word(cut_, 1) . " " . word(cut_, 2); SHORT = cut_[strlen(WHOLE) + 2:*] }
+}
+# What still does not fit is thinned, if it is numbers, or stands upright; beyond that places stand for it.
+MOST_CHARS = 24
+if (!fits(SHORT) && longest(SHORT) > MOST_CHARS) {
+    SHORT = ""
+    do for [i = 1:NL] { SHORT = with(SHORT, sprintf("%d", i - 1)) }
+    WHOLE = "layer: its place in the file, from 0 (the names are long; --layers numbers them)"
+}
+NUMERIC = 1
+do for [s in SHORT] { if (!digits(s)) { NUMERIC = 0 } }
+UPRIGHT = !fits(SHORT) && !NUMERIC
+EVERY_X = ceil((UPRIGHT ? LINE : NUMERIC ? longest(SHORT) * CHAR + 6 : 1) / (WIDE * PITCH))
+if (UPRIGHT) { BOTTOM = 0.11 + longest(SHORT) * CHAR / 500 }
+HIGH = 500 * (TOP - BOTTOM) / HEADS
+EVERY_Y = ceil(LINE / HIGH)
 
 set output OUT
 unset key
-set lmargin at screen 0.10; set rmargin at screen 0.86
-set tmargin at screen 0.84; set bmargin at screen 0.13
+set lmargin at screen LEFT; set rmargin at screen RIGHT
+set tmargin at screen TOP; set bmargin at screen BOTTOM
 eval heading(title_, facts_)
-eval y_name(3, BATCHES > 1 ? "batch entry / head" : "head", 0.485)
-set xlabel "layer" offset 0, 0.2
+eval y_name(3, "head", (TOP + BOTTOM) / 2)
 set border 0
 set tics scale 0 nomirror textcolor rgb "#333333"
-EVERY_X = ceil(LAYERS / 25.0); EVERY_Y = ceil(ROWS / 25.0)
-set xtics 0, EVERY_X
-set ytics ()
-do for [r = 0:ROWS - 1] { if (r % EVERY_Y == 0) { set ytics add ((BATCHES > 1 ? sprintf("%d/%d", r / HEADS, r % HEADS) : sprintf("%d", r)) r) } }
+set xtics () noenhanced; set ytics ()
+if (UPRIGHT) { set xtics rotate by 90 right }
+do for [h = 0:HEADS - 1] { if (h % EVERY_Y == 0) { set ytics add (sprintf("%d", h) h) } }
+# One batch entry: ticks are layers. Several: ticks are these, and the layers stand below.
+BATCH_TICKS = BATCHES > 1 && !UPRIGHT && WIDE >= strlen(sprintf("%d", BATCHES - 1)) * CHAR + 4
+do for [i = 1:NL] { if ((i - 1) % EVERY_X == 0) {
+    if (BATCH_TICKS) {
+        set label 10 + i word(SHORT, i) at first centre(i), screen BOTTOM - 0.075 center noenhanced textcolor rgb "#333333"
+    } else {
+        set xtics add (word(SHORT, i) centre(i))
+    }
+} }
+if (BATCH_TICKS) { do for [i = 1:NL] { do for [b = 0:BATCHES - 1] { set xtics add (sprintf("%d", b) (i - 1) * PITCH + b) } } }
+set label 4 (BATCH_TICKS ? "batch entry, and below it the " : "") . WHOLE . (BATCHES > 1 && !BATCH_TICKS ? ", its batch entries side by side" : "") \
+    at screen (LEFT + RIGHT) / 2, screen (UPRIGHT || BATCH_TICKS ? 0.025 : 0.055) center noenhanced
 
-# A ramp whose lightness grows steadily, so that it says the same in grey.
+# ---- Colours: a ramp whose lightness grows steadily, so that it says the same in grey.
+RAMP = "0 34 78 59 73 108 125 124 120 187 175 113 254 232 56"   # #00224E #3B496C #7D7C78 #BBAF71 #FEE838
 set palette defined (0 "#00224E", 0.25 "#3B496C", 0.5 "#7D7C78", 0.75 "#BBAF71", 1 "#FEE838")
-set cbrange [0:max(HI, 1e-9)]
+TOPMOST = HI > 0 ? HI : 1
+set cbrange [0:TOPMOST]
 set cblabel "entropy (nats)" offset 0.4, 0
-set colorbox user origin screen 0.885, screen 0.13 size screen 0.022, screen 0.71
+set colorbox user origin screen 0.885, screen BOTTOM size screen 0.022, screen TOP - BOTTOM
+# Black or white, whichever is further from the cell's luminance (WCAG): 4.58 : 1 at the least.
+stop(k, c) = word(RAMP, 3 * k + c + 1) / 255.0
+channel(t, c) = (k_ = min(3, floor(4 * t)), stop(k_, c) + (4 * t - k_) * (stop(k_ + 1, c) - stop(k_, c)))
+linear(v) = v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4
+luminance(t) = 0.2126 * linear(channel(t, 0)) + 0.7152 * linear(channel(t, 1)) + 0.0722 * linear(channel(t, 2))
+ink(x) = luminance(column("entropy") / TOPMOST) > 0.179 ? 0x000000 : 0xFFFFFF
 
-# Numbers and marks where there is room for them.
-NUMBERS = (LAYERS <= 16 && ROWS <= 20)
-bright(x) = column("entropy") > 0.42 * HI ? 0x000000 : 0xFFFFFF
-plot [-0.5:LAYERS - 0.5] [ROWS - 0.5:-0.5] \
-    CSV using (shown(0) ? column("layer") : NaN):(y_of(0)):(column("layer") - 0.49):(column("layer") + 0.49):(y_of(0) - 0.48):(y_of(0) + 0.48):(column("entropy")) \
+# ---- Numbers and marks where there is room for them.
+DECIMALS = HIGH < LINE || WIDE < 3 * CHAR + 4 ? 0 : WIDE < 4 * CHAR + 4 ? 1 : 2
+number(x) = sprintf(DECIMALS == 1 ? "%.1f" : "%.2f", column("entropy"))
+text(x) = !dead(0) ? number(0) : WIDE < 6 * CHAR + 4 ? "x" : number(0) . " x"
+plot [-0.5:LAST + 0.5] [HEADS - 0.5:-0.5] \
+    CSV using (shown(0) ? x_of(0) : NaN):(column("head")):(x_of(0) - 0.49):(x_of(0) + 0.49):(column("head") - 0.48):(column("head") + 0.48):(column("entropy")) \
         with boxxyerror fs solid 1 noborder lc palette, \
-    CSV using (shown(0) && NUMBERS ? column("layer") : NaN):(y_of(0)):(sprintf("%.2f", column("entropy"))):(bright(0)) \
-        with labels textcolor rgb variable, \
-    CSV using (dead(0) ? column("layer") + (NUMBERS ? 0.35 : 0) : NaN):(y_of(0)) with points pt 2 lw 2 lc rgb "#D55E00"
+    CSV using (shown(0) && DECIMALS ? x_of(0) : NaN):(column("head")):(text(0)):(ink(0)) with labels textcolor rgb variable, \
+    CSV using (dead(0) && !DECIMALS ? x_of(0) : NaN):(column("head")):(ink(0)) with points pt 2 ps min(1, min(WIDE, HIGH) / 12) lw 1.5 lc rgb variable
 unset output
