@@ -522,6 +522,114 @@ START_TEST(dash_writes_the_csv_to_standard_output_and_nothing_else) {
 }
 END_TEST
 
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+static bool have_gnuplot(void) {
+    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
+    puts("note: no gnuplot here; what the figures say is not tested");
+    return false;
+}
+
+/* The SVG that a figure draws of a CSV in SCRATCH; the caller frees. */
+static char *drawn(const char *figure, const char *csv) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "gnuplot -c scripts/figures/inspect_%s.gp " SCRATCH "%s " SCRATCH
+                   "drawn.svg 2>" SCRATCH "drawn.txt",
+                   figure, csv);
+    ck_assert_int_eq(shell(command), 0);
+    char *said = read_whole(SCRATCH "drawn.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+    return read_whole(SCRATCH "drawn.svg");
+}
+
+static void assert_drawn_says(const char *figure, const char *csv, const char *const *parts) {
+    char *svg = drawn(figure, csv);
+    for (; *parts; parts++) ck_assert_msg(strstr(svg, *parts) != NULL, "no %s", *parts);
+    free(svg);
+}
+
+static int count_of(const char *text, const char *part) {
+    int count = 0;
+    for (; (text = strstr(text, part)); text++) count++;
+    return count;
+}
+
+/* Zeros as Q and K, so that all weights of a row are alike. */
+static void write_zeros(const char *path, int ndim, const ptrdiff_t *dim) {
+    static const double zeros[1024];
+    write_array(path, ndim, dim, zeros);
+}
+
+START_TEST(the_figures_of_equal_weights_say_what_a_hand_finds) {
+    if (!have_gnuplot()) return;
+    write_zeros(SCRATCH "even.npy", 2, (ptrdiff_t[]){4, 2});
+    free(inspect_csv("inspect --causal --heads 0 --q " SCRATCH "even.npy --k " SCRATCH "even.npy"));
+    /* (ln 1 + ln 2 + ln 3 + ln 4) / 4 = 0.79, and (1 + 1 + 2/3 + 1/2) / 4 = 79% */
+    assert_drawn_says(
+        "heads", "inspect.csv",
+        (const char *[]){"One head has 0.79 nats of entropy; equal weights would have 0.79<",
+                         "queries x keys 4x4, mask causal<", NULL});
+    assert_drawn_says(
+        "weights", "inspect_weights.csv",
+        (const char *[]){"Query i gives keys i and i-1 79% of its weight in layer even, head 0<",
+                         "layer even, head 0: 0.79 nats<", NULL});
+}
+END_TEST
+
+START_TEST(the_figure_of_fewer_queries_names_the_key_with_the_most_weight) {
+    static const double q[] = {1, 1, 1, 1, 1, 1}, k[] = {0, 0, 0, 9};
+    if (!have_gnuplot()) return;
+    write_array(SCRATCH "tall_q.npy", 3, (ptrdiff_t[]){2, 3, 1}, q);
+    write_array(SCRATCH "tall_k.npy", 3, (ptrdiff_t[]){2, 2, 1}, k);
+    free(inspect_csv("inspect --heads 0,1 --layers 3 --scale none --q " SCRATCH
+                     "tall_q.npy --k " SCRATCH "tall_k.npy"));
+    assert_drawn_says("weights", "inspect_weights.csv",
+                      (const char *[]){"Key 1 has 100% of the weight in layer 3, head 1; in the "
+                                       "other no key has more than 50%<",
+                                       "scale none<", NULL});
+}
+END_TEST
+
+START_TEST(the_figure_of_heads_has_a_column_for_each_batch_entry) {
+    if (!have_gnuplot()) return;
+    for (int l = 0; l < 3; l++)
+        write_zeros((const char *[]){SCRATCH "block_0_out.npy", SCRATCH "block_1_out.npy",
+                                     SCRATCH "block_12_out.npy"}[l],
+                    4, (ptrdiff_t[]){2, 3, 4, 2});
+    static const char FILES[] =
+        SCRATCH "block_0_out.npy," SCRATCH "block_1_out.npy," SCRATCH "block_12_out.npy";
+    char command[512];
+    (void)snprintf(command, sizeof command, "inspect --q %s --k %s", FILES, FILES);
+    free(inspect_csv(command));
+    char *svg = drawn("heads", "inspect.csv");
+    ck_assert(strstr(svg, "9 heads have 1.39 nats of entropy; equal weights would have 1.39<"));
+    ck_assert(strstr(svg, ", 2 batch entries<") && strstr(svg, ">block_12_out<"));
+    ck_assert_int_eq(count_of(svg, ">1.39<"), 3 * 2 * 3);
+    free(svg);
+}
+END_TEST
+
+START_TEST(names_that_do_not_fit_leave_out_what_all_share) {
+    if (!have_gnuplot()) return;
+    FILE *to = fopen(SCRATCH "long_names.csv", "w");
+    ck_assert(to != NULL);
+    (void)fputs("layer,file,batch,head,scale,used,queries,keys,d_k,entropy,entropy_normalised,"
+                "jacobian_median,entropy_uniform\n",
+                to);
+    for (int l = 9; l <= 21; l++)
+        (void)fprintf(to, "blocks.%d.attention,x,0,0,sqrt,1,4,4,2,1,0.7,%s,1.386\n", l,
+                      l < 11 ? "1e-7" : "0.5");
+    ck_assert(fclose(to) == 0);
+    assert_drawn_says("heads", "long_names.csv",
+                      (const char *[]){"In 2 of 13 heads the median norm of a row's softmax "
+                                       "Jacobian is below 1e-6 (x)<",
+                                       ">layer (blocks.*.attention)<", ">9<", ">10<", ">21<",
+                                       NULL});
+}
+END_TEST
+
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
@@ -743,6 +851,10 @@ Suite *inspect_suite(void) {
                             numpy_reads_the_weights_and_finds_the_same,
                             chosen_heads_weights_are_written_for_a_figure,
                             dash_writes_the_csv_to_standard_output_and_nothing_else,
+                            the_figures_of_equal_weights_say_what_a_hand_finds,
+                            the_figure_of_fewer_queries_names_the_key_with_the_most_weight,
+                            the_figure_of_heads_has_a_column_for_each_batch_entry,
+                            names_that_do_not_fit_leave_out_what_all_share,
                             wrong_usage_is_one_line_and_exit_2,
                             files_that_do_not_fit_are_named_with_their_shapes,
                             masks_that_mean_nothing_are_refused,

@@ -26,17 +26,14 @@ HEADS = int(HEADS); BATCHES = int(BATCHES); NL = words(LAYERS)
 
 # ---- Words.
 STEM = strlen(CSV) > 4 && CSV[strlen(CSV) - 3:*] eq ".csv" ? CSV[1:strlen(CSV) - 4] : CSV
-setting(s) = system(sprintf("sed -n 's/^%s = //p' '%s.meta' 2>/dev/null | head -n 1 || :", s, quoted(STEM)))
-MASK = setting("causal") eq "yes" ? "causal" : setting("mask")
-MASK = (strlen(MASK) && MASK ne "none" ? ", mask " . MASK : "") . (strlen(setting("key-lengths")) ? ", key lengths" : "") \
-    . (strlen(setting("allowed")) ? ", allowed" : "")
+load HERE . "inspect_common.gp"
 range(a, b) = sprintf("%.2f", a) eq sprintf("%.2f", b) ? sprintf("%.2f", a) : sprintf("%.2f to %.2f", a, b)
 heads_ = ALL == 1 ? "One head has" : sprintf("%d heads have", ALL)
 title_ = MOST == 0 ? "No query sees two keys: there is nothing to choose" : \
     DEAD ? sprintf("In %d of %d heads%s the median norm of a row's softmax Jacobian is below 1e-6 (x)", DEAD, SEEN, BATCHES > 1 ? " (all batch entries)" : "") : \
     sprintf("%s %s nats of entropy; equal weights would have %s", heads_, range(LO, HI), range(LEAST, MOST))
 facts_ = sprintf("mean over rows; equal: over the keys a row sees; scale %s, d_k %s, queries x keys %s%s%s", SCALE, DKS, \
-    words(SIZES) > 1 ? "various" : SIZES, MASK, BATCHES > 1 ? sprintf(", %d batch entries", BATCHES) : "")
+    words(SIZES) > 1 ? "various" : SIZES, SETTINGS, BATCHES > 1 ? sprintf(", %d batch entries", BATCHES) : "")
 
 # ---- Columns: their places, and what fits between them, in units of an 800 x 500 page.
 LEFT = 0.10; RIGHT = 0.86; TOP = 0.84; BOTTOM = 0.14
@@ -49,27 +46,10 @@ place(s) = (at_ = 0, sum [i = 1:NL] (word(LAYERS, i) eq s ? (at_ = i - 1) : 0), 
 x_of(x) = place(stringcolumn("layer")) * PITCH + column("batch")
 centre(i) = (i - 1) * PITCH + (BATCHES - 1) / 2.0
 
-# Names that do not fit leave out what all of them begin and end with (never a part of a number).
-longest(list) = (n_ = 0, sum [i = 1:words(list)] (n_ = max(n_, strlen(word(list, i))), 0), n_)
 fits(list) = longest(list) * CHAR + 6 <= GROUP
 SHORT = LAYERS; WHOLE = "layer"
-if (NL > 1 && !fits(LAYERS)) {
-    cut_ = system("echo '" . LAYERS . "' | LC_ALL=C awk '{ a = b = length($1); \
-        for (i = 2; i <= NF; i++) { while (substr($i, 1, a) != substr($1, 1, a)) a--; \
-            while (b > length($i) || substr($i, length($i) - b + 1) != substr($1, length($1) - b + 1)) b-- } \
-        while (a && substr($1, a, 1) ~ /[0-9]/) a--; while (b && substr($1, length($1) - b + 1, 1) ~ /[0-9]/) b--; \
-        for (i = 1; i <= NF; i++) if (!(a + b) || a + b >= length($i)) exit; \
-        printf \"layer (%s*%s)\", substr($1, 1, a), substr($1, length($1) - b + 1); \
-        for (i = 1; i <= NF; i++) printf \" %s\", substr($i, a + 1, length($i) - a - b) }'")
-    if (strlen(cut_)) { WHOLE = word(cut_, 1) . " " . word(cut_, 2); SHORT = cut_[strlen(WHOLE) + 2:*] }
-}
-# What still does not fit is thinned, if it is numbers, or stands upright; beyond that places stand for it.
-MOST_CHARS = 24
-if (!fits(SHORT) && longest(SHORT) > MOST_CHARS) {
-    SHORT = ""
-    do for [i = 1:NL] { SHORT = with(SHORT, sprintf("%d", i - 1)) }
-    WHOLE = "layer: its place in the file, from 0 (the names are long; --layers numbers them)"
-}
+if (!fits(LAYERS)) { eval SHORTEN }
+# What still does not fit is thinned, if it is numbers, or stands upright.
 NUMERIC = 1
 do for [s in SHORT] { if (!digits(s)) { NUMERIC = 0 } }
 UPRIGHT = !fits(SHORT) && !NUMERIC
