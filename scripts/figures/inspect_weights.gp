@@ -33,7 +33,7 @@ do for [p = 1:N] {
 # ---- Places, in units of a page 800 wide; a panel with its title has WIDE x HIGH.
 COLS = N <= 3 ? N : N == 4 ? 2 : N <= 6 ? 3 : 4
 ROWS = int(ceil(1.0 * N / COLS))
-LEFT = 52; RIGHT = 684; ABOVE = 68; BELOW = 44; TITLE = 26
+LEFT = 52; RIGHT = 684; ABOVE = 68; BELOW = 54; TITLE = 26
 SPACE = SAME ? 18 : 34     # between panels: without or with numbers
 WIDE = 1.0 * (RIGHT - LEFT) / COLS
 TALL = SQUARE ? int(ABOVE + BELOW + ROWS * (WIDE - SPACE + TITLE) + (ROWS - 1) * (SAME ? 0 : SPACE)) : 500
@@ -72,7 +72,7 @@ do for [p = 1:N] {
 title_ = SQUARE && near(A) >= most(B) ? \
     sprintf("Query i gives keys i and i-1 %s of its weight in %s%s", share(near(A)), who(A), N == 1 ? "" : "; " . spread(LEAST, NEXT) . " in the other" . (N > 2 ? "s" : "")) : \
     sprintf("Key %s has %s of the weight in %s%s", fact(B, 7), share(most(B)), who(B), N == 1 ? "" : sprintf("; in the other%s no key has more than %s", N > 2 ? "s" : "", share(NEXT_KEY)))
-facts_ = (LONG ? "" : "above: layer, H head; ") . "a row is a query; shares and nats of entropy: means over rows" . (strlen(setting("scale")) ? ", scale " . setting("scale") : "") . SETTINGS
+facts_ = (LONG ? "" : "above: layer, H head; ") . "a row is a query; shares and nats of entropy: means over rows" . (strlen(setting("scale")) ? "; scale " . setting("scale") : "") . SETTINGS
 
 # ---- Drawing.
 set output OUT
