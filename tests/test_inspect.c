@@ -131,6 +131,7 @@ START_TEST(saturated_heads_are_named) {
     assert_says(run_well("%s", COMMAND)->out,
                 "Layer sharp_q: in head 5 the median norm of a row's softmax Jacobian is below "
                 "1e-06: ");
+    assert_says(run_well("%s", COMMAND)->out, " 100%  9e+07\n"); /* as wide as its column */
     write_sharp_heads(5, 2);
     assert_says(run_well("%s", COMMAND)->out, "Layer sharp_q: in heads 5, 6 the median norm ");
 }

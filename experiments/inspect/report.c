@@ -55,10 +55,14 @@ static const char *head_name(char name[NAME_BYTES], const inspect_layer *l, tt_s
     return name;
 }
 
-/* "-" where there is nothing to measure: no row sees a key, or for entropy / ln n none sees two. */
+/* "-" where there is nothing to measure: no row sees a key, or for entropy / ln n none sees two.
+ * What is too wide keeps its magnitude. */
 static void print_cell(FILE *to, int width, const char *format, double x) {
     char text[32];
-    (void)snprintf(text, sizeof text, isnan(x) ? "-" : format, x);
+    if (isnan(x))
+        (void)snprintf(text, sizeof text, "-");
+    else if (snprintf(text, sizeof text, format, x) > width)
+        (void)snprintf(text, sizeof text, "%.0e", x);
     (void)fprintf(to, " %*s", width, text);
 }
 
@@ -68,13 +72,13 @@ static const char HEADS_HEADER[] =
 
 static void print_heads(FILE *to, const inspect_layer *l, const inspect_rules *rules) {
     static const struct {
-        int width;
         const char *format;
+        int width;
         head_stat stat;
-    } CELLS[] = {{6, "%.4g", HEAD_LOGIT_SPREAD},       {7, "%.3f", HEAD_ENTROPY},
-                 {6, "%.3f", HEAD_ENTROPY_NORMALISED}, {7, "%.4f", HEAD_MAX_WEIGHT},
-                 {6, "%.4f", HEAD_PARTICIPATION},      {7, "%.2g", HEAD_JACOBIAN_P10},
-                 {7, "%.2g", HEAD_JACOBIAN_MEDIAN},    {7, "%.2g", HEAD_JACOBIAN_P90}};
+    } CELLS[] = {{"%.4g", 6, HEAD_LOGIT_SPREAD},       {"%.3f", 7, HEAD_ENTROPY},
+                 {"%.3f", 6, HEAD_ENTROPY_NORMALISED}, {"%.4f", 7, HEAD_MAX_WEIGHT},
+                 {"%.4f", 6, HEAD_PARTICIPATION},      {"%.2g", 7, HEAD_JACOBIAN_P10},
+                 {"%.2g", 7, HEAD_JACOBIAN_MEDIAN},    {"%.2g", 7, HEAD_JACOBIAN_P90}};
     char name[NAME_BYTES];
     (void)fprintf(
         to, "%s%6s  (std)    nats  /ln n  weight    w^2     p10  median     p90 <1e-6 spread\n",
@@ -140,7 +144,7 @@ static void print_tiny(FILE *to, const inspect_layer *l, int used, tt_size count
         }
     (void)fprintf(to,
                   " the median norm of a row's softmax Jacobian is below %g: at least half of the "
-                  "rows pass on less than that part of the gradient of their weights.\n",
+                  "rows pass on less than that part, in norm, of the gradient of their weights.\n",
                   JACOBIAN_TINY);
 }
 
