@@ -36,6 +36,7 @@
     X(gradcheck, LONG)                                                                             \
     X(bits, LONG)                                                                                  \
     X(foreign, LONG)                                                                               \
+    X(figures, LONG)                                                                               \
     X(results, LONG)                                                                               \
     X(program, LONG)
 

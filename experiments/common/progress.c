@@ -1,9 +1,8 @@
 #include "common/progress.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-enum { BAR = 24 };
 
 void progress_start(progress *p, tt_size items, double work, bool quiet) {
     *p = (progress){.shown = !quiet && isatty(STDERR_FILENO),
@@ -20,18 +19,28 @@ double progress_seconds(const progress *p) {
     return (double)(now.tv_sec - p->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
 }
 
-static void draw(progress *p) {
-    char bar[BAR + 1];
-    double seconds = progress_seconds(p);
+void progress_line(const progress *p, double seconds, char line[PROGRESS_WIDTH + 1]) {
     double share = p->work > 0 ? p->work_done / p->work : 1;
     if (share > 1) share = 1;
     double left = share > 0 ? seconds * (1 - share) / share : 0;
-    for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * (double)BAR) ? '#' : '.';
-    bar[BAR] = '\0';
-    if (!(left < 359999)) left = 359999; /* 99:59:59, or no estimate yet */
-    (void)fprintf(stderr, "\r[%s] %td/%td %s, %.0f %s/s, %d:%02d left \033[K", bar, p->items_done,
-                  p->items, p->item, seconds > 0 ? (double)p->steps_done / seconds : 0, p->unit,
-                  (int)(left / 60), (int)left % 60);
+    if (!(left < 359999)) left = 359999; /* 5999:59, or no estimate yet */
+    int used = snprintf(line, PROGRESS_WIDTH + 1, "%td of %td %s, %d:%02d left", p->items_done,
+                        p->items, p->item, (int)(left / 60), (int)left % 60);
+    if (used < 0 || used >= PROGRESS_WIDTH) return;
+    char *rest = line + used;
+    size_t room = (size_t)(PROGRESS_WIDTH + 1 - used);
+    if (p->last[0])
+        (void)snprintf(rest, room, "; %.*s", (int)room - 3, p->last);
+    else
+        (void)snprintf(rest, room, ", %.0f %s/s", seconds > 0 ? (double)p->steps_done / seconds : 0,
+                       p->unit);
+}
+
+static void draw(progress *p) {
+    char line[PROGRESS_WIDTH + 1];
+    double seconds = progress_seconds(p);
+    progress_line(p, seconds, line);
+    (void)fprintf(stderr, "\r%s\033[K", line);
     (void)fflush(stderr);
     p->drawn = seconds;
 }
@@ -42,7 +51,11 @@ void progress_advance(progress *p, tt_size steps, double work) {
     if (p->shown && progress_seconds(p) - p->drawn > 0.1) draw(p);
 }
 
-void progress_item(progress *p) {
+void progress_item(progress *p, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(p->last, sizeof p->last, format, values);
+    va_end(values);
     p->items_done++;
     if (p->shown) draw(p);
 }

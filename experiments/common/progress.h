@@ -1,5 +1,5 @@
-/* progress.h: one line on a terminal that says how far a long run is. Silent where standard error
- * is no terminal, so logs of batch systems stay clean.
+/* progress.h: one line on a terminal that says how far a long run is, and how what was done last
+ * ended. Silent where standard error is no terminal, so logs of batch systems stay clean.
  */
 #ifndef COMMON_PROGRESS_H
 #define COMMON_PROGRESS_H
@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "common/message.h"
 #include "tt/tensor.h"
+
+enum { PROGRESS_WIDTH = 79 }; /* of the line: in the last column terminals begin a new one */
 
 typedef struct progress {
     bool shown;
@@ -16,6 +19,7 @@ typedef struct progress {
     tt_size items, items_done;
     double work, work_done; /* any unit; the time left is in proportion */
     tt_size steps_done;
+    char last[PROGRESS_WIDTH + 1]; /* of the item done last, "" before the first */
     struct timespec start;
     double drawn; /* seconds after start of the last drawing */
 } progress;
@@ -25,7 +29,13 @@ void progress_start(progress *p, tt_size items, double work, bool quiet);
 
 /* More work is done; draws at most ten times a second. */
 void progress_advance(progress *p, tt_size steps, double work);
-void progress_item(progress *p);
+
+/* An item is done: which, and how it ended. */
+void progress_item(progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The line as it is so many seconds after the start, cut where it would be too long:
+ * "12 of 70 runs, 0:41 left; LAST", until there is a last one with the speed. */
+void progress_line(const progress *p, double seconds, char line[PROGRESS_WIDTH + 1]);
 
 /* Removes the line. */
 void progress_end(progress *p);

@@ -242,7 +242,9 @@ typedef struct running {
 static bool on_finished(void *context, tt_size i) {
     running *r = context;
     r->finished++;
-    progress_item(&r->progress);
+    const cell *c = &r->map.cells[i];
+    progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
+                  c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->found[RATIO]);
     if (!r->partial.path) return true;
     bool good = partial_add(&r->partial, i);
     if (!good) progress_end(&r->progress);

@@ -186,7 +186,9 @@ static const char *measure_formats(rounding *r, bench *b, int seed, int d_k, int
     for (int f = 0; !error && f < r->config.format_count; f++) {
         error = measure_cell(b, &s, rounding_at(r, seed, d_k, scale, f));
         progress_advance(p, 1, 1);
-        progress_item(p);
+        const rounding_cell *c = rounding_at(r, seed, d_k, scale, f);
+        progress_item(p, "d_k %td %s %s seed %td: error %.2g", (tt_size)c->d_k, c->scale->name,
+                      c->format->name, (tt_size)c->seed, c->of[0][ROUNDING_MEDIAN_ROW]);
     }
     student_free(&s);
     return error;

@@ -98,7 +98,7 @@ static const char *const ENDINGS[] = {""};
 static bool measure_all(const request *q, rounding *r) {
     progress p;
     progress_start(&p, r->count, (double)r->count, q->quiet);
-    p.unit = p.item = "cells";
+    p.item = "cells";
     const char *error = rounding_measure(r, &p);
     progress_end(&p);
     return !error || complain("precision: %s", error);

@@ -311,11 +311,20 @@ static const char *run_set(const saturation *s, saturation_cell *cells, progress
     return g.error;
 }
 
+static void done(progress *p, const saturation_cell *c) {
+    double entropy = c->of[SAT_ENTROPY].mean;
+    if (c->sigma > 0)
+        progress_item(p, "sigma %.3g, %td keys: entropy %.2g", c->sigma, (tt_size)c->keys, entropy);
+    else
+        progress_item(p, "d_k %td %s, %td keys: entropy %.2g", (tt_size)c->d_k, c->scale.name,
+                      (tt_size)c->keys, entropy);
+}
+
 const char *saturation_run(saturation *s, progress *p) {
     for (tt_size i = 0; i < s->count; i += s->rules) {
         const char *error = run_set(s, &s->cells[i], p);
         if (error) return error;
-        for (int k = 0; k < s->rules; k++) progress_item(p);
+        for (int k = 0; k < s->rules; k++) done(p, &s->cells[i + k]);
     }
     return NULL;
 }

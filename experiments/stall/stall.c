@@ -196,7 +196,8 @@ typedef struct running {
 static bool on_finished(void *context, const run *c) {
     running *r = context;
     r->finished++;
-    progress_item(&r->progress);
+    progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
+                  c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->ratio);
     if (!r->partial.path) return true;
     bool good = partial_add(&r->partial, c - r->sweep.runs);
     if (!good) progress_end(&r->progress);

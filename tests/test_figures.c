@@ -1,0 +1,148 @@
+/* test_figures.c: what figures say in words and numbers is what their data holds. Drawn as SVG,
+ * whose text is text. Without gnuplot nothing is drawn, and a note says so. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/progress.h"
+#include "suites.h"
+#include "support.h"
+
+static bool have_gnuplot(void) {
+    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
+    (void)fprintf(stderr, "note: no gnuplot: its figures are not tested\n");
+    return false;
+}
+
+/* The figure of what is in FILE, drawn in a locale without UTF-8. The caller frees. */
+static char *drawn(const char *figure, const char *file) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "LC_ALL=C scripts/draw %s " SCRATCH "%s " SCRATCH "figure.svg 2>" SCRATCH
+                   "figure.txt",
+                   figure, file);
+    ck_assert_int_eq(shell(command), 0);
+    char *said = read_whole(SCRATCH "figure.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+    return read_whole(SCRATCH "figure.svg");
+}
+
+static void assert_holds(const char *svg, const char *text) {
+    ck_assert_msg(strstr(svg, text) != NULL, "no \"%s\" in the figure", text);
+}
+
+static void assert_lacks(const char *svg, const char *text) {
+    ck_assert_msg(strstr(svg, text) == NULL, "\"%s\" in the figure", text);
+}
+
+/* Two widths and rules at each rate: all train, but without the scale at d_k 64 none does. */
+static void write_runs(const char *const *rate, int rates) {
+    char text[4096];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "seed,d_k,scale,optimizer,lr,steps,ratio,verdict,options\n");
+    for (int i = 0; i < rates; i++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used,
+            "0,8,none,sgd,%s,70,0.01,trained,--init-gain <&>\n0,8,sqrt,sgd,%s,70,0,trained,\n"
+            "0,64,none,sgd,%s,70,3,stalled,\n0,64,sqrt,sgd,%s,70,0.02,trained,\n",
+            rate[i], rate[i], rate[i], rate[i]);
+    write_text(SCRATCH "fig_runs.csv", text);
+    write_text(SCRATCH "fig.meta", "seed = 0\ntokens = 12\nbatch = 7\n\nversion = 1\n");
+}
+
+START_TEST(an_svg_has_its_heading_as_title_and_description) {
+    if (!have_gnuplot()) return;
+    write_runs((const char *const[]){"1"}, 1);
+    char *svg = drawn("stall_verdict", "fig_runs.csv");
+    assert_holds(svg, "<title id=\"title\">Within 70 steps attention trains at every d_k with "
+                      "1/\u221ad_k, only up to d_k = 8 without the scale</title>");
+    assert_holds(svg, "sgd, lr 1, 70 steps, T 12, batch 7, seed 0; --init-gain "
+                      "&lt;&amp;></desc>");
+    assert_holds(svg, "role=\"img\" aria-labelledby=\"title description\"");
+    assert_lacks(svg, "GNUPLOT");
+    assert_holds(svg, "<text textLength=\"");
+    free(svg);
+}
+END_TEST
+
+START_TEST(a_ratio_of_zero_stands_on_a_marked_floor) {
+    if (!have_gnuplot()) return;
+    write_runs((const char *const[]){"1"}, 1);
+    char *svg = drawn("stall_verdict", "fig_runs.csv");
+    assert_holds(svg, "0, &lt;");
+    free(svg);
+}
+END_TEST
+
+START_TEST(each_rate_has_a_panel_and_those_left_out_are_named) {
+    if (!have_gnuplot()) return;
+    write_runs((const char *const[]){"0.1", "1"}, 2);
+    char *svg = drawn("stall_verdict", "fig_runs.csv");
+    assert_holds(svg, "Every d_k trains within 70 steps at 2 of 2 rates with 1/\u221ad_k, at 0 "
+                      "without the scale");
+    assert_holds(svg, ">lr 0.1</text>");
+    assert_holds(svg, ">lr 1</text>");
+    assert_lacks(svg, "not drawn");
+    free(svg);
+    write_runs((const char *const[]){"1", "2", "3", "4", "5", "6", "7", "8"}, 8);
+    svg = drawn("stall_verdict", "fig_runs.csv");
+    assert_holds(svg, "not drawn: lr 7, lr 8");
+    free(svg);
+}
+END_TEST
+
+/* By hand: |dL/dWq| 1 to 4, per entry 1 to 0.5, the median row 1 to 0.01, the step 1 to 1.1; and at
+ * the end ratio 5, after one scalar 0.5, entropy 0.1 beside the teacher's 2. */
+START_TEST(gradients_and_scalar_are_said_as_they_are) {
+    if (!have_gnuplot()) return;
+    write_text(SCRATCH "fig_bands.csv",
+               "d_k,scale,optimizer,lr,step,seeds,"
+               "grad_wq_median,grad_wq_q1,grad_wq_q3,grad_wq_rms_median,grad_wq_rms_q1,grad_wq_rms_"
+               "q3,row_grad_median_median,row_grad_median_q1,row_grad_median_q3,logit_step_median,"
+               "logit_step_q1,logit_step_q3,ratio_median,ratio_q1,ratio_q3,ratio_rescaled_median,"
+               "ratio_rescaled_q1,ratio_rescaled_q3,entropy_mean_median,entropy_mean_q1,entropy_"
+               "mean_q3,cos_m_median,cos_m_q1,cos_m_q3,steps\n"
+               "8,none,sgd,1,0,1,1,1,1,1,1,1,1,1,1,1,1,1,9,9,9,1,1,1,2,2,2,0,0,0,2\n"
+               "64,none,sgd,1,0,1,4,4,4,0.5,0.5,0.5,0.01,0.01,0.01,1.1,1.1,1.1,9,9,9,1,1,1,2,2,2,0,"
+               "0,0,2\n"
+               "64,none,sgd,1,1,1,4,4,4,0.5,0.5,0.5,0.01,0.01,0.01,1.1,1.1,1.1,5,5,5,0.5,0.5,0.5,"
+               "0.1,0.1,0.1,0.8,0.8,0.8,2\n");
+    write_text(SCRATCH "fig.csv", "d_k,entropy_teacher\n8,7\n64,1.5\n64,2.5\n");
+    char *svg = drawn("stall_signal", "fig_bands.csv");
+    assert_holds(svg, "|dL/dWq| grows 4.0-fold, per entry it falls 2.0-fold; the step in logits "
+                      "hardly changes</title>");
+    assert_holds(svg, ">up 4.0-fold</text>");
+    assert_holds(svg, ">down 100-fold</text>");
+    free(svg);
+    svg = drawn("stall_frozen", "fig_bands.csv");
+    assert_holds(svg, "direction learned (cosine 0.8), sharpness not: one scalar takes ratio 5 to "
+                      "0.5</title>");
+    assert_holds(svg, ">teacher: 2</text>");
+    free(svg);
+}
+END_TEST
+
+START_TEST(progress_names_the_last_run_and_stays_within_the_width) {
+    char line[PROGRESS_WIDTH + 1];
+    progress p;
+    progress_start(&p, 70, 100, true);
+    progress_advance(&p, 60, 20);
+    progress_line(&p, 10, line);
+    ck_assert_str_eq(line, "0 of 70 runs, 0:40 left, 6 steps/s");
+    progress_item(&p, "d_k %d none seed 3: ratio %.2g", 512, 7.4);
+    progress_line(&p, 20, line);
+    ck_assert_str_eq(line, "1 of 70 runs, 1:20 left; d_k 512 none seed 3: ratio 7.4");
+    progress_item(&p, "%0100d", 1);
+    progress_line(&p, 20, line);
+    ck_assert_int_eq((int)strlen(line), PROGRESS_WIDTH);
+}
+END_TEST
+
+Suite *figures_suite(void) {
+    const TTest *const tests[] = {an_svg_has_its_heading_as_title_and_description,
+                                  a_ratio_of_zero_stands_on_a_marked_floor,
+                                  each_rate_has_a_panel_and_those_left_out_are_named,
+                                  gradients_and_scalar_are_said_as_they_are,
+                                  progress_names_the_last_run_and_stays_within_the_width};
+    return suite_of("figures", tests, LENGTH(tests), 60);
+}
