@@ -109,7 +109,7 @@ START_TEST(gradients_and_scalar_are_said_as_they_are) {
                "0.1,0.1,0.1,0.8,0.8,0.8,2\n");
     write_text(SCRATCH "fig.csv", "d_k,entropy_teacher\n8,7\n64,1.5\n64,2.5\n");
     char *svg = drawn("stall_signal", "fig_bands.csv");
-    assert_holds(svg, "|dL/dWq| grows 4.0-fold, per entry it falls 2.0-fold; the step in logits "
+    assert_holds(svg, "|dL/dWq| grows 4-fold, per entry it falls 2-fold; the step in logits "
                       "hardly changes</title>");
     assert_holds(svg, ">up 4.0-fold</text>");
     assert_holds(svg, ">down 100-fold</text>");

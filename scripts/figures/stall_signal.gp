@@ -44,7 +44,7 @@ if (!ANY) { eval die("no row of step 0 with a gradient in " . plain(CSV)) }
 ends(s, c) = sprintf("x0_ = 0; x1_ = 0; y0_ = 0; y1_ = 0; stats CSV using (at0('%s') ? (v_ = num('%s_median'), d_ = column('d_k'), \
     x0_ == 0 || d_ < x0_ ? (x0_ = d_, y0_ = v_) : 0, d_ >= x1_ ? (x1_ = d_, y1_ = v_) : 0, 1) : 1) nooutput", s, c)
 title_ = "Gradients and step in logits before the first update, by key width"
-fold(x) = sprintf(x < 9.95 ? "%.1f-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
+fold(x) = sprintf(x < 100 ? "%.3g-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
 change(a, b) = b >= 1.2 * a ? "grows " . fold(b / a) : b > a / 1.2 ? "hardly changes" : b > 0 ? "falls " . fold(a / b) : "falls to 0"
 if (in(SCALES, "none") && NDK > 1) {
     array DOES[4]; told = 1
@@ -61,7 +61,7 @@ if (in(SCALES, "none") && NDK > 1) {
 set output OUT
 COLS = NR > 1 ? 3 : 2
 LEFT = 0.098; LABELS = NR > 1 ? 0.105 : 0.138; NUMBERS = 0.058; FOOT = 0.115
-HEAD = (NR > 1 ? 0.80 : 0.835) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.105
+HEAD = (NR > 1 ? 0.80 : 0.835) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.115
 WIDE = (0.998 - LEFT - NUMBERS * (COLS - 1)) / COLS - LABELS
 HIGH = (HEAD - FOOT - BETWEEN) / 2
 LINE_HEIGHT = 0.0335 / HIGH
@@ -72,7 +72,8 @@ set multiplot
 eval facts(title_, sprintf("before the first update; a row is one query; a decade is as high in all panels; %s", over_seeds(SEEDS)))
 eval y_name(3, "norm or step at step 0 (log scale)", FOOT + HIGH + BETWEEN / 2)
 # At a curve's end its rule and, where there is room, how far it went from the least d_k to the greatest.
-went(a, b) = NDK == 1 || NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . fold(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . fold(a / b) : "\ndown to 0"
+brief(x) = sprintf(x < 9.95 ? "%.1f-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
+went(a, b) = NDK == 1 || NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . brief(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . brief(a / b) : "\ndown to 0"
 do for [p = 1:N] {
     C = what(p)
     eval of(rate_of(p))
