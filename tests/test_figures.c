@@ -60,6 +60,7 @@ START_TEST(an_svg_has_its_heading_as_title_and_description) {
                       "&lt;&amp;></desc>");
     assert_holds(svg, "role=\"img\" aria-labelledby=\"title description\"");
     assert_lacks(svg, "GNUPLOT");
+    assert_lacks(svg, "using (");
     assert_holds(svg, "<text textLength=\"");
     free(svg);
 }

@@ -9,17 +9,17 @@
 load HERE . "common.gp"
 
 STEM = CSV[1:strlen(CSV) - strlen(CSV[strlen(CSV) - 3:*] eq ".csv" ? (strstrt(CSV, "_bands.csv") ? "_bands.csv" : strstrt(CSV, "_runs.csv") ? "_runs.csv" : ".csv") : "")]
-meta(key) = system(sprintf("sed -n '/^$/q; s/^%s = //p' <'%s.meta' 2>/dev/null || :", key, quoted(STEM)))
+meta(key) = system(sprintf("sed -n '/^$/q; s/^%s = //p' '%s.meta' 2>/dev/null || :", key, quoted(STEM)))
 
-# With --lr-unit logit every d_k and rule has rates of its own, so a recipe is a place in the order of its
-# d_k and rule's: PICKS[r] lists the r-th of each, CELLS[r] where there is one, RATES[r] what they are.
+# With --lr-unit logit every d_k and rule has rates of its own, and so has every seed of a rule that
+# measures its first batch: a recipe is a place in the order of such a cell's. PICKS[r] lists the r-th of each, CELLS[r] where there is one, RATES[r] what they are.
 ALL = 64
 array CELLS[ALL]; array PICKS[ALL]; array METHODS[ALL]; array RATES[ALL]; array LEAST_LR[ALL]; array MOST_LR[ALL]
 do for [r = 1:ALL] { CELLS[r] = ""; PICKS[r] = ""; METHODS[r] = ""; RATES[r] = ""; LEAST_LR[r] = 1e300; MOST_LR[r] = 0 }
 KNOWN = ""; NALL = 0
 DESCENT = !has("optimizer")         # results of earlier versions: gradient descent
 optimizer(x) = DESCENT ? "sgd" : stringcolumn("optimizer")
-cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale")
+cell(x) = stringcolumn("d_k") . "|" . stringcolumn("scale") . (has("seed") ? "|" . stringcolumn("seed") : "")
 recipe(x) = cell(0) . "|" . optimizer(0) . "|" . stringcolumn("lr")
 entry(r) = r > ALL ? 0 : in(CELLS[r], cell(0)) ? entry(r + 1) : (NALL = max(NALL, r), CELLS[r] = with(CELLS[r], cell(0)), PICKS[r] = with(PICKS[r], recipe(0)), \
     METHODS[r] = with(METHODS[r], optimizer(0)), RATES[r] = stringcolumn("lr"), LEAST_LR[r] = min(LEAST_LR[r], column("lr")), MOST_LR[r] = max(MOST_LR[r], column("lr")), 0)

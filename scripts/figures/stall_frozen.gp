@@ -67,7 +67,7 @@ upper(k) = HEAD - (k > 1 ? SHARE[1] * HIGH + BETWEEN : 0) - (k > 2 ? SHARE[2] * 
 vertical(k) = sprintf("set tmargin at screen %.9g; set bmargin at screen %.9g; LINE_HEIGHT = %.9g", upper(k), upper(k) - SHARE[k] * HIGH, 0.034 / (SHARE[k] * HIGH))
 named(k, text) = y_name(2 + k, text, upper(k) - SHARE[k] * HIGH / 2)
 set multiplot
-eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: one for all logits; %s", DK, NR > 1 ? ", " . pretty(SHOWN) : "", over_seeds(SEEDS)))
+eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: on all logits; %s", DK, NR > 1 ? ", " . pretty(SHOWN) : "", over_seeds(SEEDS)))
 eval named(1, "ratio (log scale)")
 eval named(2, "entropy (nats)")
 eval named(3, "cosine")
