@@ -11,8 +11,8 @@ of_seed(x) = stringcolumn("seed") eq SEED
 SEEDS = ""; OPTIMIZERS = ""; STEPS = 0
 stats CSV using (SEEDS = with(SEEDS, stringcolumn("seed")), OPTIMIZERS = with(OPTIMIZERS, stringcolumn("optimizer")), STEPS = max(STEPS, num("steps")), 1) nooutput
 other_than(c, usual, words_) = first(c) eq usual ? "" : ", " . words_ . " " . first(c)
-SETTINGS = sprintf("%s, seed %s%s, %s sequences of %s tokens", plural(STEPS, "step"), SEED, \
-    words(SEEDS) > 1 ? sprintf(" (the first of %d)", words(SEEDS)) : "", first("batch"), first("tokens")) . \
+SETTINGS = sprintf("%s, T %s, batch %s, seed %s%s", plural(STEPS, "step"), first("tokens"), first("batch"), SEED, \
+    words(SEEDS) > 1 ? sprintf(" (the first of %d)", words(SEEDS)) : "") . \
     other_than("d_model", "32", "d_model") . other_than("d_v", "32", "d_v") . other_than("target", "soft", "target") . other_than("target_gain", "1", "gain of the target")
 log2(v) = log(v) / log(2)
 near(a, b) = abs(a - b) < 1e-6

@@ -54,7 +54,7 @@ XLO = DMIN / (NDK > 1 ? 1.05 : 2.0); XHI = DMAX * (NDK > 1 ? 1.05 : 2.0)
 DK_ROOM = 0.03 + 0.020 * strlen(word(DKS, NDK))
 set tmargin at screen 0.80; set bmargin at screen 0.125
 set multiplot
-eval heading(title_, sprintf("step 0, 32 sequences of 16 tokens, %s: a dot each, medians joined; shifted: dP less dP at the largest weight", plural(words(SEEDS), "seed")))
+eval heading(title_, sprintf("step 0, T 16, batch 32, %s: a dot each, medians joined; shifted: dP less dP at the largest weight", plural(words(SEEDS), "seed")))
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 eval y_name(3, "relative error of a row of dZ (log scale)", 0.4625)
 panel(p) = sprintf("set lmargin at screen %.9g; set rmargin at screen %.9g", LEFT + (p - 1) * (WIDE + LABELS + GAP), LEFT + (p - 1) * (WIDE + LABELS + GAP) + WIDE)

@@ -58,6 +58,14 @@ if (in(SCALES, "none") && NDK > 1) {
     }
 }
 
+# The rows of step 0, rule by rule, with a blank line, which ends a curve, where a width did not run.
+set print $START
+print system(sprintf("awk -F, -v rules='%s' -v widths='%s' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print; next } \
+    $at[\"step\"] == 0 { k = $at[\"scale\"] \" \" $at[\"d_k\"]; rows[k] = rows[k] $0 \"\\n\" } \
+    END { n = split(rules, r, \" \"); m = split(widths, w, \" \"); \
+        for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) { k = r[i] \" \" w[j]; printf \"%%s\", k in rows ? rows[k] : \"\\n\" } }' <'%s'", RUN, DKS, quoted(CSV)))
+unset print
+
 set output OUT
 COLS = NR > 1 ? 3 : 2
 LEFT = 0.098; LABELS = NR > 1 ? 0.105 : 0.138; NUMBERS = 0.058; FOOT = 0.115
@@ -99,9 +107,9 @@ do for [p = 1:N] {
     eval SPREAD
     eval DK_AXIS
     set logscale y
-    plot [XLO:XHI] [YLO:YHI] for [s in RUN] CSV using (at0(s) ? column("d_k") : NaN):(onlog(num(C . "_q1"))):(onlog(num(C . "_q3"))) \
+    plot [XLO:XHI] [YLO:YHI] for [s in RUN] $START using (at0(s) ? column("d_k") : NaN):(onlog(num(C . "_q1"))):(onlog(num(C . "_q3"))) \
             with filledcurves fc rgb colour(s), \
-        for [s in RUN] CSV using (at0(s) ? column("d_k") : NaN):(onlog(num(C . "_median"))) with linespoints ls k_of(s) ps 1
+        for [s in RUN] $START using (at0(s) ? column("d_k") : NaN):(onlog(num(C . "_median"))) with linespoints ls k_of(s) ps 1
     unset label 1; unset label 2; unset label 3; unset label 9
 }
 unset multiplot
