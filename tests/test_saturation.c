@@ -239,7 +239,7 @@ START_TEST(sigma_takes_the_place_of_d_k_and_scale) {
                           "0.5,4,logit_std,mean,");
     assert_says(c->out, "\n8,4,row_grad_squared,p90,");
     ck_assert(strstr(c->out, "dq_norm") == NULL);
-    assert_says(c->err, "freezes at sigma* = sqrt(2 ln n) = 1.67");
+    assert_says(c->err, "the freezing line of large n is sigma* = sqrt(2 ln n) = 1.67");
 }
 END_TEST
 
@@ -255,10 +255,41 @@ START_TEST(the_words_name_the_freezing_line_and_how_mean_and_median_part) {
     const captured *c =
         run_well("saturation --d-k 4,8,512 --rows 3200 --output " SCRATCH "words.csv");
     assert_says(c->out, "Measured against exact: 36 comparisons, the largest |z| is");
-    assert_says(c->out, "the softmax freezes at d_k* = 2 ln n = 5.55. At d_k 4");
+    assert_says(c->out, "The file's other 12 z, of entropy / ln n");
+    assert_says(c->out, "the freezing line of large n is d_k* = 2 ln n = 5.55. At d_k 4");
     assert_says(c->out, "16 keys, d_k 8 to 512, scale none: the Jacobian's norm, mean over "
                         "rows, fell");
     assert_says(c->out, "scale sqrt: the Jacobian's norm, mean over rows, hardly changed");
+}
+END_TEST
+
+START_TEST(the_theory_file_has_the_median_gap_of_two_scores_under_each_factor) {
+    run_quietly("", "saturation --d-k 2 --keys 3 --rows 3 --scale none,sqrt,t5,cosine", "sat_gap");
+    run_quietly("", "saturation --sigma 4 --keys 3 --rows 3", "sat_gap_sigma");
+    table t = table_read(SCRATCH "sat_gap_theory.csv");
+    const double factor[] = {1, sqrt(0.5), sqrt(0.5)}; /* cosine has no exact values */
+    ck_assert_int_eq(t.rows, 3);
+    for (int row = 0; row < 3; row++) /* 1e-11 of the module */
+        ck_assert_double_eq_tol(table_number(&t, row, "two_key_gap"),
+                                factor[row] * sqrt(2) * log(2), 1e-10);
+    table_free(&t);
+    t = table_read(SCRATCH "sat_gap_sigma_theory.csv");
+    ck_assert_double_eq_tol(table_number(&t, 0, "two_key_gap"), 4 * sqrt(2) * 0.67448975019608174,
+                            1e-10);
+    table_free(&t);
+}
+END_TEST
+
+START_TEST(every_z_of_the_file_is_counted_or_named_a_repeat) {
+    saturation s = finished("2,3", "3,5", "none,cosine", (saturation_config){.rows = 60});
+    const comparisons found = saturation_compare(&s);
+    int in_file = 0;
+    for (tt_size i = 0; i < s.count; i++)
+        for (int m = 0; m < SAT_METRICS; m++)
+            if (!isnan(saturation_z(&s.cells[i], m))) in_file++;
+    ck_assert_int_eq(found.count, 2 * 2 * EXACT);
+    ck_assert_int_eq(found.count + found.repeats, in_file);
+    saturation_free(&s);
 }
 END_TEST
 
@@ -308,6 +339,8 @@ Suite *saturation_suite(void) {
                             sigma_takes_the_place_of_d_k_and_scale,
                             with_sigma_the_settings_name_no_d_k_and_no_scale,
                             the_words_name_the_freezing_line_and_how_mean_and_median_part,
+                            the_theory_file_has_the_median_gap_of_two_scores_under_each_factor,
+                            every_z_of_the_file_is_counted_or_named_a_repeat,
                             wrong_usage_is_one_line_and_exit_2,
                             logits_beyond_the_doubles_are_exit_1};
     return suite_of("saturation", tests, LENGTH(tests), 120);

@@ -315,6 +315,51 @@ START_TEST(gap_constants_have_their_closed_forms) {
 }
 END_TEST
 
+/* P(|q.k| > t), d_k even: of k = d_k / 2 independent Laplace variables, so |q.k| is a gamma
+ * variable of k - j degrees, j having failed before k of a kind in tosses of a coin (negative
+ * binomial, both kinds). Terms of one sign, no integral over |q|. */
+static double product_survival(int d_k, double t) {
+    const int k = d_k / 2;
+    double probability = pow(0.5, k - 1), survival = 0.0;
+    for (int j = 0; j < k; j++) {
+        double term = exp(-t), gamma_tail = 0.0;
+        for (int i = 0; i < k - j; i++) {
+            gamma_tail += term;
+            term *= t / (i + 1);
+        }
+        survival += probability * gamma_tail;
+        probability *= (k + j) / (2.0 * (j + 1));
+    }
+    return survival;
+}
+
+START_TEST(two_key_gap_halves_the_probability_of_a_sum_of_products) {
+    const int widths[] = {2, 8, 64, 512};
+    for (int i = 0; i < 4; i++) {
+        /* k - k' is sqrt(2) times a standard normal. The density of the gap at its median, in units
+         * of that median, is below 0.5, so 1e-11 relative is 5e-12 of probability; sums of 512
+         * terms are good to 1e-13 */
+        const double gap = theory_two_key_gap(widths[i]);
+        assert_close(product_survival(widths[i], gap / sqrt(2.0)), 0.5, 5e-12, "P(gap > median)");
+    }
+    /* one Laplace variable: its absolute value is exponential */
+    assert_close(theory_two_key_gap(2), sqrt(2.0) * log(2.0), 1e-11, "d_k 2");
+}
+END_TEST
+
+START_TEST(two_key_gap_is_where_other_integrals_have_it) {
+    /* d_k 1: P(|q k| > t) = (2/pi) integral_0^inf exp(-t cosh a) / cosh a da by the trapezoid rule
+     * elsewhere, to 1e-12. The others are what METHOD.md says, to its digits. */
+    assert_close(theory_two_key_gap(1), 0.5164255548817838, 1e-11, "d_k 1");
+    assert_close(theory_two_key_gap(8), 2.49, 0.005, "d_k 8");
+    assert_close(theory_two_key_gap(64), 7.56, 0.005, "d_k 64");
+    assert_close(theory_two_key_gap(512), 21.6, 0.05, "d_k 512");
+    /* |q| / sqrt(d_k) has mean 1 - 1/(4 d_k) and variance 1/(2 d_k), so the median tends to that of
+     * |N(0, 2)| like 1/d_k with a constant below 1 */
+    assert_close(theory_two_key_gap(65536) / 256, theory_median_gap(2), 1.0 / 65536, "d_k 65536");
+}
+END_TEST
+
 START_TEST(gap_constants_agree_with_the_table) {
     table t = table_read(GOLDEN "softmax_theory.csv");
     ck_assert_int_eq(t.rows, 50);
@@ -399,6 +444,8 @@ Suite *theory_suite(void) {
                             wide_queries_have_nearly_one_norm,
                             queries_of_scale_zero_attend_uniformly,
                             gap_constants_have_their_closed_forms,
+                            two_key_gap_halves_the_probability_of_a_sum_of_products,
+                            two_key_gap_is_where_other_integrals_have_it,
                             gap_constants_agree_with_the_table,
                             one_key_has_no_gap,
                             large_sigma_values_agree_with_the_table,

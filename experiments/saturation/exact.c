@@ -119,28 +119,29 @@ static double *grid_of(const saturation *s, tt_size *count) {
 typedef struct point {
     saturation_cell cell;
     theory_moments moments;
+    double two_key_gap;
 } point;
+
+static double two_key_gap_of(const saturation_cell *c) {
+    return c->sigma > 0 ? theory_median_gap(2) * c->sigma
+                        : theory_two_key_gap((int)c->d_k) * factor_of(c);
+}
 
 static void compute_point(void *context, tt_size i) {
     point *p = (point *)context + i;
-    if (has_theory(&p->cell)) moments_of(&p->cell, &p->moments);
+    if (!has_theory(&p->cell)) return;
+    moments_of(&p->cell, &p->moments);
+    p->two_key_gap = two_key_gap_of(&p->cell);
 }
 
 static void print_point(FILE *to, const point *p, double gap_density, double median_gap) {
     const saturation_cell *c = &p->cell;
     const theory_moments *m = &p->moments;
     const double sigma = sigma_of(c), n = (double)c->keys;
-    const double value[] = {mean_logit_std(c),
-                            m->entropy,
-                            m->entropy / tt_log(n),
-                            m->max_weight,
-                            1 - m->max_weight,
-                            m->sum_w2,
-                            sqrt(m->jacobian_fro2),
-                            gap_density,
-                            median_gap,
-                            theory_median_gap(2) * sigma,
-                            theory_freezing_d_k((int)n)};
+    const double value[] = {
+        mean_logit_std(c), m->entropy,     m->entropy / tt_log(n),     m->max_weight,
+        1 - m->max_weight, m->sum_w2,      sqrt(m->jacobian_fro2),     gap_density,
+        median_gap,        p->two_key_gap, theory_freezing_d_k((int)n)};
     char number[NUMBER_BYTES];
     if (c->sigma > 0)
         (void)fprintf(to, "%s,%d", csv_format(number, sigma), (int)n);

@@ -26,14 +26,18 @@ double saturation_z(const saturation_cell *c, int metric) {
 }
 
 comparisons saturation_compare(const saturation *s) {
-    comparisons found = {0, 0, NULL, 0};
+    comparisons found = {0};
     for (tt_size i = 0; i < s->count; i++)
         for (int m = 0; m < saturation_metrics(s); m++) {
             double z = fabs(saturation_z(&s->cells[i], m));
-            if (isnan(z) || m == SAT_ENTROPY_OVER_LN_N || m == SAT_ONE_MINUS_MAX) continue;
+            if (isnan(z)) continue;
+            if (m == SAT_ENTROPY_OVER_LN_N || m == SAT_ONE_MINUS_MAX) {
+                found.repeats++;
+                continue;
+            }
             found.count++;
             if (found.cell && z <= found.largest) continue;
-            found = (comparisons){found.count, z, &s->cells[i], m};
+            found = (comparisons){found.count, found.repeats, z, &s->cells[i], m};
         }
     return found;
 }
@@ -100,13 +104,21 @@ static void print_with_error(FILE *to, const saturation_summary *m) {
         (void)fprintf(to, " %5.3f +- %.3f", m->mean, m->standard_error);
 }
 
+/* A line over the columns: what is measured, then which statistic of it. */
+static void print_heads(FILE *to, const saturation *s, const char *left,
+                        const char *const head[4]) {
+    (void)fprintf(to, by_sigma(s) ? "%-13s" : "%-17s", left);
+    (void)fprintf(to, " %-14s %-14s  %15s %15s\n", head[0], head[1], head[2], head[3]);
+}
+
 static void print_table(FILE *to, const void *context) {
     const saturation *s = context;
-    const char *gradient = by_sigma(s) ? "|dZ|" : "|dQ|";
-    (void)fprintf(to, by_sigma(s) ? "%8s %4s" : "%5s %4s %-6s", by_sigma(s) ? "sigma" : "d_k",
-                  "keys", "scale");
-    (void)fprintf(to, " %14s %14s %7s %7s %7s %7s\n", "entropy    ", "max weight  ", "|J| mean",
-                  "median", gradient, "median");
+    const char *gradient = by_sigma(s) ? "---- |dZ| ----" : "---- |dQ| ----";
+    print_heads(to, s, "",
+                (const char *const[]){"   entropy", "  max weight", "----- |J| ----", gradient});
+    print_heads(to, s, by_sigma(s) ? "   sigma keys" : "  d_k keys scale",
+                (const char *const[]){" mean +- error", " mean +- error", "   mean  median",
+                                      "   mean  median"});
     for (tt_size i = 0; i < s->count; i++) {
         const saturation_cell *c = &s->cells[i];
         const saturation_summary *g = &c->of[by_sigma(s) ? SAT_ROW_GRAD : SAT_DQ];
@@ -122,11 +134,12 @@ static void print_table(FILE *to, const void *context) {
 }
 
 void saturation_table(FILE *to, const saturation *s) {
-    text_line(
-        to, 0,
-        "Rows of n keys: entropy (nats) and largest weight, mean +- standard error; |J|: norm "
-        "of the softmax's Jacobian; %s where that of the weights is N(0,1)",
-        by_sigma(s) ? "|dZ|: gradient of a row's logits," : "|dQ|: gradient of a row's query,");
+    text_line(to, 0,
+              "Random rows of n keys. Entropy (nats) and largest weight: mean over the rows +- its "
+              "standard error. |J|: Frobenius norm of the softmax's Jacobian diag(w) - w w^T, mean "
+              "and median over the rows. %s where that of the weights is N(0,1), mean and median.",
+              by_sigma(s) ? "|dZ|: norm of the gradient of a row's logits"
+                          : "|dQ|: norm of the gradient of a row's query");
     (void)fputc('\n', to);
     text_flow_from(to, print_table, s, 8);
     (void)fputc('\n', to);
@@ -153,11 +166,14 @@ static void print_comparison_sentence(FILE *to, const saturation *s) {
                   found.count, found.count == 1 ? "" : "s", found.largest,
                   saturation_metric_name(found.metric));
     print_cell(to, s, found.cell);
-    (void)fprintf(to,
-                  "). Of so many independent ones the largest is above %.2f every second time and "
-                  "above %.2f one time in twenty.\n",
-                  saturation_largest_of(found.count, 0.5),
-                  saturation_largest_of(found.count, 0.05));
+    (void)fprintf(
+        to,
+        "). The file's other %d z, of entropy / ln n and 1 - largest weight, repeat those of "
+        "entropy and largest weight and are not counted again. Of %d independent ones "
+        "the largest is above %.2f every second time and above %.2f one time in twenty; "
+        "these share rows, so at most as often.\n",
+        found.repeats, found.count, saturation_largest_of(found.count, 0.5),
+        saturation_largest_of(found.count, 0.05));
 }
 
 static double setting_of(const saturation *s, int x) {
@@ -187,15 +203,15 @@ static void print_state(FILE *to, const saturation *s, int x, int keys, int rule
                   c->of[SAT_ENTROPY_OVER_LN_N].mean);
 }
 
-/* Where the unscaled softmax freezes, and how sharp it is on both sides. */
+/* How sharp the unscaled softmax is on both sides of the freezing line. */
 static void print_freezing_sentence(FILE *to, const saturation *s, int keys, int rule) {
     const int n = (int)s->config.keys[keys];
     const double d_k = theory_freezing_d_k(n), line = by_sigma(s) ? sqrt(d_k) : d_k;
     int below, above;
     neighbours(s, line, &below, &above);
     (void)fprintf(to, "%d keys: %s %.3g", n,
-                  by_sigma(s) ? "the softmax freezes at sigma* = sqrt(2 ln n) ="
-                              : "without the scale the softmax freezes at d_k* = 2 ln n =",
+                  by_sigma(s) ? "the freezing line of large n is sigma* = sqrt(2 ln n) ="
+                              : "without the scale the freezing line of large n is d_k* = 2 ln n =",
                   line);
     if (below < 0 || above < 0)
         (void)fprintf(to, "; all of this run lies %s that. At ", above < 0 ? "below" : "beyond");

@@ -152,10 +152,15 @@ const command_spec SATURATION_COMMAND = {
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .notes =
         "Q, K ~ N(0,1), and the gradient that reaches the weights dP ~ N(0,1). Metrics, of each "
-        "row: logit_std, entropy (nats), entropy_over_ln_n, max_weight, one_minus_max_weight, "
-        "participation (sum w^2), jacobian_norm and row_grad (|dZ|) and their squares, dq_norm "
-        "(not with --sigma). Statistics: mean (standard error over matrices; theory and z where "
-        "the mean is known exactly), p10, median, p90.\n"
+        "row: logit_std (population standard deviation of its n logits), entropy (nats), "
+        "entropy_over_ln_n, max_weight, one_minus_max_weight, participation (sum w^2), "
+        "jacobian_norm "
+        "(|J|, the Frobenius norm of J = diag(w) - w w^T) and row_grad (|dZ|, dZ = J dP) and their "
+        "squares, dq_norm (|dQ|, the gradient of the row's query; not with --sigma). Statistics: "
+        "mean (standard error over matrices, whose rows share keys; theory and z where the mean is "
+        "known exactly), p10, median, p90. The freezing line d_k* = 2 ln n is a guide from the "
+        "limit "
+        "of many keys, no edge of training.\n"
         "Beside FILE = stem.csv: stem_theory.csv (exact means on a dense grid, for plots) and "
         "stem.meta (the settings). With --output - the results go to standard output, the table to "
         "standard error, and nothing else is written; so too where FILE is a pipe or a device.",

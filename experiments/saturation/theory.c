@@ -192,27 +192,47 @@ static double log_chi_density(double v, double d) {
     return d * (rho - 0.5 * tt_expm1(2.0 * rho)) + tt_log1p(tt_exp(-v));
 }
 
+/* What is averaged over |q|: called with every norm and its weight, of which only ratios count. */
+typedef void norm_visit(void *context, double norm, double weight);
+
 /* In v the density dies doubly exponentially on the left even at d = 1, where that of ln r would
  * not, and it is a bump of width 0.7 / sqrt(d) for large d: the trapezoid rule needs few nodes.
- * Dividing by the sum of the weights makes the normalisation constant superfluous. */
-void theory_qk_refined(int n, int d_k, double scale, double refine, theory_moments *out) {
+ * Returns the sum of the weights: dividing by it makes the normalisation constant superfluous. */
+static double over_norms(int d_k, double refine, norm_visit *visit, void *context) {
     double d = d_k, peak = 0.5 * tt_log(d);
     for (int i = 0; i < 20; i++) peak = 0.5 * tt_log(d) + tt_exp(-peak);
     double step = 0.4 / sqrt(d + 28.0) / refine;
     double log_peak = log_chi_density(peak, d), mass = 0.0;
-    theory_moments sum = {0}, m;
     for (int side = -1; side <= 1; side += 2) {
         for (int i = side < 0 ? 1 : 0;; i++) {
             double v = peak + side * i * step;
             double weight = tt_exp(log_chi_density(v, d) - log_peak);
             if (weight < 1e-12) break;
-            theory_iid_refined(n, scale * tt_exp(v - tt_exp(-v)), refine, &m);
-            accumulate(weight, &m, &sum);
+            visit(context, tt_exp(v - tt_exp(-v)), weight);
             mass += weight;
         }
     }
+    return mass;
+}
+
+typedef struct moments_at_scale {
+    int n;
+    double scale, refine;
+    theory_moments sum;
+} moments_at_scale;
+
+static void add_moments(void *context, double norm, double weight) {
+    moments_at_scale *a = context;
+    theory_moments m;
+    theory_iid_refined(a->n, a->scale * norm, a->refine, &m);
+    accumulate(weight, &m, &a->sum);
+}
+
+void theory_qk_refined(int n, int d_k, double scale, double refine, theory_moments *out) {
+    moments_at_scale a = {.n = n, .scale = scale, .refine = refine};
+    const double mass = over_norms(d_k, refine, add_moments, &a);
     *out = (theory_moments){0};
-    accumulate(1.0 / mass, &sum, out);
+    accumulate(1.0 / mass, &a.sum, out);
 }
 
 void theory_qk(int n, int d_k, double scale, theory_moments *out) {
@@ -248,6 +268,32 @@ double theory_median_gap(int n) {
             low = middle;
         } else {
             high = middle;
+        }
+    }
+    return 0.5 * (low + high);
+}
+
+typedef struct gap_below {
+    double gap;
+    double sum; /* of weight * P(|N(0, 1)| < gap / (sqrt(2) norm)) */
+} gap_below;
+
+static void add_gap_below(void *context, double norm, double weight) {
+    gap_below *b = context;
+    b->sum += weight * (2.0 * theory_normal_cdf(b->gap / (sqrt(2.0) * norm)) - 1.0);
+}
+
+double theory_two_key_gap(int d_k) {
+    /* for |q| = sqrt(d_k) it would be 0.954 sqrt(d_k), and at every d_k it is less; 50 bisections
+     * reach rounding */
+    double low = 0.0, high = sqrt((double)d_k);
+    for (int i = 0; i < 50; i++) {
+        gap_below below = {.gap = 0.5 * (low + high)};
+        const double mass = over_norms(d_k, 1.0, add_gap_below, &below);
+        if (below.sum < 0.5 * mass) {
+            low = below.gap;
+        } else {
+            high = below.gap;
         }
     }
     return 0.5 * (low + high);

@@ -50,6 +50,11 @@ double theory_gap_density(int n);
  * n 1..4096 (infinite at n = 1); relative error <= 1e-11. */
 double theory_median_gap(int n);
 
+/* The median of |q.k - q.k'| for q, k, k' ~ N(0, I) in d_k dimensions: given q the difference is
+ * N(0, 2 |q|^2), so the m with E P(|z| < m / (sqrt(2) |q|)) = 1/2, z ~ N(0, 1) and |q| chi with d_k
+ * degrees of freedom; times |scale| for logits scale q.k. d_k 1..65536; relative error <= 1e-11. */
+double theory_two_key_gap(int d_k);
+
 /* 2 ln n: the key width at which unscaled scores, sigma = sqrt(d_k), reach beta_c. n >= 1. */
 double theory_freezing_d_k(int n);
 
