@@ -7,22 +7,25 @@ HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "saturation_common.gp"
 
+eval only("jacobian_norm")
 N = nearest_keys(16)
 S = word(PAIR, 1)                      # the rule that the laws are drawn for
+MOST = 2.0                             # the laws hold for a large deviation sigma of the logits: above this
 
 CAP = 1e-8
-stats CSV using (in(PAIR, stringcolumn("scale")) && column("keys") == N && stringcolumn("metric") eq "jacobian_norm" && \
+stats ROWS using (in(PAIR, stringcolumn("scale")) && column("keys") == N && \
     (stringcolumn("statistic") eq "mean" || stringcolumn("statistic") eq "median") ? (look(num("value")), 1) : 1) nooutput
 dummy = look(1.0)
 eval FIT
 
-# c(n) and m(n); the laws hold for a large deviation sigma of the logits.
-C = 0; MGAP = 0; SIGMA = 0; RMS = 0; AT = 0
+# c(n) and m(n), and sigma at the greatest d_k.
+C = 0; MGAP = 0; SIGMA = 0
 if (in(LINES, S)) {
-    stats THEORY using (line_at(S, N) ? (C = num("gap_density"), MGAP = num("median_gap"), column("d_k") >= AT ? (AT = column("d_k"), SIGMA = num("sigma"), RMS = num("jacobian_rms")) : 0, 1) : 1) nooutput
+    stats THEORY using (line_at(S, N) ? (C = num("gap_density"), MGAP = num("median_gap"), SIGMA = max(SIGMA, num("sigma")), 1) : 1) nooutput
 }
+LAWS = S eq "none" && SIGMA > 2 * MOST && NDK > 1
+law_at(x) = line_at(S, N) && num("sigma") > MOST ? column("d_k") : NaN
 c_law(sigma) = C / sigma
-law_at(x) = line_at(S, N) && num("sigma") > 2 ? column("d_k") : NaN
 m_law(sigma) = 2 * exp(-MGAP * sigma)    # |J| = 2 w(1-w) of the two largest: twice the law of 1 - max w
 
 eval find(S, N, "jacobian_norm", "mean")
@@ -37,49 +40,42 @@ if (S eq "none" && NDK > 1 && mean_ > 1.5 && y1_ > 0) {
 }
 
 set output OUT
-LINE_HEIGHT = 0.046; LEAD = 0.008
 DK_ROOM = 0.02 + 0.014 * strlen(word(DKS, NDK))
-set lmargin at screen 0.098; set rmargin at screen 0.785; set tmargin at screen 0.86; set bmargin at screen 0.125
-eval heading(title_, sprintf("Frobenius norm of the Jacobian diag(w) - w w^T over random rows of %d keys; %s", N, BARS))
+set lmargin at screen 0.098; set rmargin at screen 0.965; set tmargin at screen 0.86; set bmargin at screen 0.125
+eval heading(title_, sprintf("|J|, norm of the softmax's Jacobian, over %s %d keys, bars 2 standard errors%s", DRAWN, N, \
+    LAWS ? sprintf("; laws: c = %.3g, m = %.3g", C, MGAP) : ""))
 eval y_name(3, "|J| (no unit, log scale)", 0.4925)
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 eval DK_AXIS
 BARE = 0
 eval Y_TICKS
-if (AT > 0) {
-    eval add_label("exact: root of E|J|^2", "#000000", AT, gy(RMS))
-}
-if (SIGMA > 2) {
-    eval add_label("mean law:\nc / sigma", "#333333", AT, gy(c_law(SIGMA)))
-    eval add_label("median law:\n2 exp(-m sigma)", "#333333", AT, gy(m_law(SIGMA)))
-}
-do for [s in PAIR] {
-    eval find(s, N, "jacobian_norm", "mean")
-    ym_ = y1_
-    eval find(s, N, "jacobian_norm", "median")
-    if (abs(log(ym_ / max(y1_, 1e-300))) < 0.2) {
-        eval add_label("mean and median row,\n" . pretty(s), colour(s), DMAX, gy(ym_))
+# Words stand at what they name: of rules whose mean and median hardly part above them; else those of the
+# mean below its end, those of the median left of its curve where it has fallen half way.
+apart_(s) = sprintf("eval find('%s', N, 'jacobian_norm', 'mean'); m_ = y1_; eval find('%s', N, 'jacobian_norm', 'median'); parted_ = y1_ < m_ / 1.5", s, s)
+say(i, s, text, x, y, how) = sprintf("set label %d \"%s\" at first %.9g, first %.9g %s noenhanced textcolor rgb '%s'", 60 + i, text, x, y, how, colour(s))
+edge_ = XLO * (XHI / XLO)**0.985
+set logscale y
+do for [k = 1:words(PAIR)] {
+    s = word(PAIR, k)
+    eval apart_(s)
+    if (!parted_) {
+        eval say(3 * k, s, pretty(s) . ": mean and median row", edge_, onlog(m_), k == words(PAIR) ? "right offset 0, 1.1" : "right offset 0, -1.1")
     } else {
-        eval add_label("mean row,\n" . pretty(s), colour(s), DMAX, gy(ym_))
-        eval add_label("median row,\n" . pretty(s), colour(s), DMAX, gy(y1_))
+        laws_ = s eq S && LAWS
+        eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/√d_k" : ""), edge_, onlog(m_), "right offset 0, -1.5")
+        half_ = sqrt(m_ * onlog(y1_)); xh_ = 0; yh_ = 0
+        stats ROWS using (at(s, N, "jacobian_norm", "median") && num("value") < half_ && (xh_ == 0 || column("d_k") < xh_) ? (xh_ = column("d_k"), yh_ = onlog(num("value")), 1) : 1) nooutput
+        eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m√d_k)" : ""), xh_, yh_, "right offset -2.0, 0.5")
     }
 }
-eval SPREAD
-f_ = 2 * log(1.0 * N)
-if (S eq "none" && f_ > XLO && f_ < XHI) {
-    set arrow 60 from first f_, graph 0 to first f_, graph 1 nohead lw 1 dt (2, 3) lc rgb GREY
-    set label 60 sprintf("freezing line d_k* = 2 ln n = %.3g", f_) at first f_, graph 0.03 left offset 0.7, 0 noenhanced textcolor rgb GREY
-}
-if (SIGMA > 2) {
-    set label 61 sprintf("laws for large sigma = %s: c = %.3g, m = %.3g", S eq "none" ? "sqrt(d_k)" : "deviation of the logits", C, MGAP) at graph 0.99, graph 0.95 right noenhanced textcolor rgb GREY
-}
-set logscale y
 full(s) = int(word("9 7", s eq "sqrt" ? 2 : 1)); hollow(s) = int(word("8 6", s eq "sqrt" ? 2 : 1))
-# Put together as text, because a loop over nothing draws (and complains) once.
+eval RAW
+eval DK_AXIS
+set logscale y
+# Put together as text, because a line of nothing is complained of.
 eval 'plot [XLO:XHI] [YLO:YHI] ' . \
-    (words(PAIR_LINES) == 0 ? '' : 'for [s in PAIR_LINES] THEORY using (line_at(s, N) ? column("d_k") : NaN):(num("jacobian_rms")) with lines lw 1.5 lc rgb "#000000", ') . \
-    (SIGMA <= 2 ? '' : 'THEORY using (law_at(0)):(c_law(num("sigma"))) with lines lw 1.5 dt (9, 4) lc rgb GREY, \
-        THEORY using (law_at(0)):(onlog(m_law(num("sigma")))) with lines lw 1.5 dt (2, 3) lc rgb GREY, ') . \
-    'for [s in PAIR] CSV using (at(s, N, "jacobian_norm", "median") ? column("d_k") : NaN):(onlog(num("value"))) with points pt hollow(s) ps 1.2 lw 1.5 lc rgb colour(s), \
-    for [s in PAIR] CSV using (at(s, N, "jacobian_norm", "mean") ? column("d_k") : NaN):(num("value")):(max(0, 2 * num("standard_error"))) with yerrorbars pt full(s) ps 1.1 lw 1 lc rgb colour(s)'
+    (!LAWS ? '' : 'THEORY using (law_at(0)):(c_law(num("sigma"))) with lines lw 1.5 dt (9, 4) lc rgb colour(S), \
+        THEORY using (law_at(0)):(onlog(m_law(num("sigma")))) with lines lw 2 dt (2, 3) lc rgb colour(S), ') . \
+    'for [s in PAIR] ROWS using (at(s, N, "jacobian_norm", "median") ? column("d_k") : NaN):(onlog(num("value"))) with points pt hollow(s) ps 1.2 lw 1.5 lc rgb colour(s), \
+    for [s in PAIR] ROWS using (at(s, N, "jacobian_norm", "mean") ? column("d_k") : NaN):(num("value")):(max(0, 2 * num("standard_error"))) with yerrorbars pt full(s) ps 1.1 lw 1 lc rgb colour(s)'
 unset output

@@ -32,10 +32,10 @@ set output OUT
 set multiplot
 title_ = "A softmax of two keys"
 if (SCALED[NSHOWN] > 0 && UNSCALED[NSHOWN] > 0) {
-    title_ = sprintf("At d_k = %s without the scale the typical gradient of two keys is %s of that with it", \
-        word(SHOWN, NSHOWN), (r_ = slope(UNSCALED[NSHOWN]) / slope(SCALED[NSHOWN]), r_ < 0.001 ? sprintf("%.0e", r_) : sprintf("%.2g", r_)))
+    title_ = sprintf("Two keys at d_k %s: the typical gradient is %.2g without the scale, %.2g with it", \
+        word(SHOWN, NSHOWN), slope(UNSCALED[NSHOWN]), slope(SCALED[NSHOWN]))
 }
-eval heading(title_, "softmax of two logits: w of the larger one and dw/dgap = w(1-w); points: the median gap of two keys for random q.k")
+eval heading(title_, "softmax of two logits: w of the larger one and dw/dgap = w(1-w); points: exact median gap of q.k, q and k ~ N(0,1)")
 set lmargin at screen 0.098; set rmargin at screen 0.985
 eval y_name(3, "larger weight w (no unit)", 0.665)
 eval y_name(4, "w(1-w), log scale", 0.305)
@@ -46,15 +46,19 @@ set ytics 0.5, 0.1, 1
 set arrow 50 from graph 0, first 1 to graph 1, first 1 nohead lw 1 dt (2, 3) lc rgb GREY
 mark(i, g, y, text, s, dx, dy, how) = sprintf("set label %d \"%s\" at %.9g, %.9g %s offset %g, %g point pt %s ps 1.3 lc rgb '%s' noenhanced textcolor rgb '%s'", \
     200 + i, text, g, y, how, dx, dy, word(POINTS, k_of(s)), colour(s), colour(s))
-short(s, d) = "d_k = " . d . (s eq "none" ? " without" : " with the scale")
+far(i) = UNSCALED[i] > 0.55 * GMAX      # its text would leave the graph on the right
+# The scaled gaps lie so close together that one text names them all.
+ALL_SCALED = sprintf("d_k %s, %s", NSHOWN > 1 ? sprintf("%s to %s", word(SHOWN, 1), word(SHOWN, NSHOWN)) : word(SHOWN, 1), pretty("sqrt"))
+short(s, d) = "d_k " . d . ", " . pretty(s)
 do for [i = 1:NSHOWN] {
-    if (UNSCALED[i] > 0) { eval mark(i, UNSCALED[i], w(UNSCALED[i]), short("none", word(SHOWN, i)), "none", i == NSHOWN ? -1.5 : 0.3, -1.0, i == NSHOWN ? "right" : "left") }
+    if (UNSCALED[i] > 0) { eval mark(i, UNSCALED[i], w(UNSCALED[i]), short("none", word(SHOWN, i)), "none", far(i) ? -1.5 : 0.3, -1.0, far(i) ? "right" : "left") }
 }
-if (SCALED[NSHOWN] > 0) { eval mark(40, SCALED[NSHOWN], w(SCALED[NSHOWN]), "every d_k, with 1/sqrt(d_k)", "sqrt", 1.2, -0.2, "left") }
+do for [i = 1:NSHOWN] {
+    if (SCALED[i] > 0) { eval mark(20 + i, SCALED[i], w(SCALED[i]), i == NSHOWN ? ALL_SCALED : "", "sqrt", 1.2, -0.2, "left") }
+}
 plot [0:GMAX] [0.5:1.02] w(x) with lines lw 2 lc rgb "#000000" notitle
 # below: its gradient
 do for [i = 1:40] { unset label 200 + i }
-unset label 240
 unset arrow 50
 unset label 1; unset label 2; unset label 3; unset label 4
 set tmargin at screen 0.485; set bmargin at screen 0.125
@@ -64,13 +68,13 @@ YHI = 1.0; YLO = 10.0**decade(slope(GMAX)); LOW = 0; BARE = 0
 eval Y_TICKS
 set logscale y
 do for [i = 1:NSHOWN] {
-    if (UNSCALED[i] > 0) { eval mark(i, UNSCALED[i], slope(UNSCALED[i]), sprintf("%s: %.2g", short("none", word(SHOWN, i)), slope(UNSCALED[i])), "none", i == NSHOWN ? -1.5 : 0.8, i == NSHOWN ? -0.5 : 0.5, i == NSHOWN ? "right" : "left") }
+    if (UNSCALED[i] > 0) { eval mark(i, UNSCALED[i], slope(UNSCALED[i]), sprintf("%s: %.2g", short("none", word(SHOWN, i)), slope(UNSCALED[i])), "none", far(i) ? -1.5 : 0.8, far(i) ? -0.5 : 0.5, far(i) ? "right" : "left") }
 }
-# Its own words stand below, where the curve leaves room.
+# Their own words stand below, where the curve leaves room.
 if (SCALED[NSHOWN] > 0) {
-    eval mark(40, SCALED[NSHOWN], slope(SCALED[NSHOWN]), "", "sqrt", 0, 0, "left")
+    do for [i = 1:NSHOWN] { eval mark(20 + i, SCALED[i], slope(SCALED[i]), "", "sqrt", 0, 0, "left") }
     set arrow 40 from first SCALED[NSHOWN], first slope(SCALED[NSHOWN]) to first SCALED[NSHOWN], graph 0.34 nohead lw 0.7 dt (2, 2) lc rgb colour("sqrt")
-    set label 241 sprintf("every d_k, with 1/sqrt(d_k): %.2g", slope(SCALED[NSHOWN])) at first 0.5 * SCALED[NSHOWN], graph 0.27 left noenhanced textcolor rgb colour("sqrt")
+    set label 241 sprintf("%s: %.2g", ALL_SCALED, slope(SCALED[NSHOWN])) at first 0.5 * SCALED[NSHOWN], graph 0.27 left noenhanced textcolor rgb colour("sqrt")
 }
 plot [0:GMAX] [YLO:YHI] slope(x) with lines lw 2 lc rgb "#000000" notitle
 unset multiplot
