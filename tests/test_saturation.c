@@ -293,6 +293,114 @@ START_TEST(every_z_of_the_file_is_counted_or_named_a_repeat) {
 }
 END_TEST
 
+/* ---- The figures ----------------------------------------------------------------------------- */
+
+static bool have_gnuplot(void) {
+    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
+    puts("note: no gnuplot here; what the figures of saturation say is not tested");
+    return false;
+}
+
+/* The SVG of SCRATCH "run.csv" by that script, drawn without a word. The caller frees. */
+static char *figure(const char *run, const char *script) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "LC_ALL=C gnuplot -c scripts/figures/%s.gp " SCRATCH "%s.csv " SCRATCH
+                   "%s.svg >" SCRATCH "figure.txt 2>&1",
+                   script, run, script);
+    ck_assert_msg(shell(command) == 0, "%s of %s was not drawn", script, run);
+    char *said = read_whole(SCRATCH "figure.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+    (void)snprintf(command, sizeof command, SCRATCH "%s.svg", script);
+    return read_whole(command);
+}
+
+static void assert_figure_says(const char *run, const char *script, const char *part) {
+    char *svg = figure(run, script);
+    assert_says(svg, part);
+    free(svg);
+}
+
+static double number_of(const table *t, double d_k, double keys, const char *scale,
+                        const char *metric, const char *statistic) {
+    for (int row = 0; row < t->rows; row++)
+        if (table_number(t, row, "d_k") == d_k && table_number(t, row, "keys") == keys &&
+            strcmp(table_text(t, row, "scale"), scale) == 0 &&
+            strcmp(table_text(t, row, "metric"), metric) == 0 &&
+            strcmp(table_text(t, row, "statistic"), statistic) == 0)
+            return table_number(t, row, "value");
+    ck_abort_msg("no such row");
+    return NAN;
+}
+
+START_TEST(titles_of_the_figures_say_the_numbers_of_the_file) {
+    if (!have_gnuplot()) return;
+    char says[160];
+    run_quietly("", "saturation --d-k 8,512 --keys 4,16,64 --rows 160", "sat_figure");
+    table t = table_read(SCRATCH "sat_figure.csv");
+    const char *none = "without the scale", *what = "logit_std";
+    (void)snprintf(says, sizeof says, "at d_k 512 spread by %.3g %s, by %.3g with it",
+                   number_of(&t, 512, 64, "none", what, "mean"), none,
+                   number_of(&t, 512, 64, "sqrt", what, "mean"));
+    assert_figure_says("sat_figure", "saturation_spread", says);
+    what = "max_weight";
+    (void)snprintf(says, sizeof says, "At d_k 512 the largest of 64 weights is %.2g %s, %.2g with",
+                   number_of(&t, 512, 64, "none", what, "mean"), none,
+                   number_of(&t, 512, 64, "sqrt", what, "mean"));
+    assert_figure_says("sat_figure", "saturation_metrics", says);
+    assert_figure_says("sat_figure", "saturation_rules", "1 of 2 rules keep the largest weight");
+    what = "dq_norm";
+    (void)snprintf(says, sizeof says, "gradient at d_k 512 is %.2g %s, %.2g with it",
+                   number_of(&t, 512, 16, "none", what, "median"), none,
+                   number_of(&t, 512, 16, "sqrt", what, "median"));
+    assert_figure_says("sat_figure", "saturation_query", says);
+    what = "jacobian_norm";
+    (void)snprintf(says, sizeof says, "the mean signal falls %.2g-fold from d_k 8 to 512",
+                   number_of(&t, 8, 16, "none", what, "mean") /
+                       number_of(&t, 512, 16, "none", what, "mean"));
+    assert_figure_says("sat_figure", "saturation_signal", says);
+    table_free(&t);
+}
+END_TEST
+
+START_TEST(the_figure_of_two_keys_has_their_exact_gaps) {
+    if (!have_gnuplot()) return;
+    run_quietly("", "saturation --d-k 8,64,512 --keys 4 --rows 8", "sat_two");
+    char *svg = figure("sat_two", "softmax_two_keys");
+    /* w(1 - w) at the medians 2.487, 7.555, 21.56 and, with the scale, 0.9527 */
+    assert_says(svg, "Two keys at d_k 512: the typical gradient is 4.3e-10 without the scale, 0.2");
+    assert_says(svg, "d_k 8, without the scale: 0.071");
+    assert_says(svg, "d_k 64, without the scale: 0.00052");
+    free(svg);
+}
+END_TEST
+
+START_TEST(one_width_one_rule_and_few_rows_are_drawn_without_a_word) {
+    if (!have_gnuplot()) return;
+    static const char *const SCRIPTS[] = {"saturation_spread", "saturation_metrics",
+                                          "saturation_signal", "saturation_rules",
+                                          "saturation_query",  "softmax_two_keys"};
+    run_quietly("", "saturation --d-k 64 --keys 8 --scale none --rows 8", "sat_one");
+    run_quietly("", "saturation --d-k 3,1 --keys 2,5 --scale cosine --rows 5", "sat_cosine");
+    for (int i = 0; i < LENGTH(SCRIPTS); i++) {
+        free(figure("sat_one", SCRIPTS[i]));
+        free(figure("sat_cosine", SCRIPTS[i]));
+    }
+}
+END_TEST
+
+START_TEST(a_run_by_sigma_is_not_drawn_and_one_line_says_so) {
+    if (!have_gnuplot()) return;
+    run_quietly("", "saturation --sigma 2 --keys 3 --rows 3", "sat_undrawn");
+    ck_assert_int_eq(shell("scripts/plots " SCRATCH "sat_undrawn 2>" SCRATCH "plots.txt"), 1);
+    char *said = read_whole(SCRATCH "plots.txt");
+    assert_says(said, "is no CSV of stall, saturation (over d_k)");
+    ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+    free(said);
+}
+END_TEST
+
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
     static const refusal CASES[] = {
         {"--d-k 0", "--d-k '0': expected whole numbers from 1 to 65536"},
@@ -341,6 +449,10 @@ Suite *saturation_suite(void) {
                             the_words_name_the_freezing_line_and_how_mean_and_median_part,
                             the_theory_file_has_the_median_gap_of_two_scores_under_each_factor,
                             every_z_of_the_file_is_counted_or_named_a_repeat,
+                            titles_of_the_figures_say_the_numbers_of_the_file,
+                            the_figure_of_two_keys_has_their_exact_gaps,
+                            one_width_one_rule_and_few_rows_are_drawn_without_a_word,
+                            a_run_by_sigma_is_not_drawn_and_one_line_says_so,
                             wrong_usage_is_one_line_and_exit_2,
                             logits_beyond_the_doubles_are_exit_1};
     return suite_of("saturation", tests, LENGTH(tests), 120);
