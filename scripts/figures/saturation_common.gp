@@ -7,7 +7,8 @@
 #   DRAWN                    what was drawn, for the subtitle: "10000 random rows of", from .meta where there is one
 #   LINES                    the rules that have exact values
 #   line_at(s, n)            is this row of THEORY of that rule (one of LINES) and number of keys?
-#   shade(s, i)              colour of the i-th number of keys under a rule; ink(s, i) the same for text
+#   shade(s, i)              colour of the i-th number of keys under a rule; ink(s, i) the same for text,
+#                            letters(s) of a rule alone
 
 NEEDS = "d_k keys scale metric statistic value standard_error theory z"
 KIND = "the CSV of a saturation run, not one by --sigma,"
@@ -56,6 +57,8 @@ SHADES_ELSE = "#8A8A8A #666666 #444444 #111111"
 shades(s) = s eq "none" ? SHADES_NONE : s eq "sqrt" ? SHADES_SQRT : SHADES_ELSE
 shade(s, i) = word(shades(s), NK > 1 ? i : 2)
 ink(s, i) = word(shades(s), NK > 1 ? max(2, i) : 2)
+# Words in a rule's own colour, dark enough to be read on white (4.5 to 1).
+letters(s) = s eq "none" ? word(SHADES_NONE, 2) : s eq "sqrt" ? colour(s) : "#333333"
 
 XLO = NDK > 1 ? DMIN * 1.0 : DMIN / 2.0; XHI = NDK > 1 ? DMAX * 1.0001 : DMIN * 2.0
 # Of the rules none and sqrt those that ran, else the first: what the figures of one or two rules show.

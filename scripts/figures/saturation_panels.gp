@@ -28,7 +28,7 @@ do for [p = 1:NR] {
     # Numbers of d_k under the lowest panel of each column.
     set format x (p + ACROSS > NR ? "%g" : "")
     if (p + ACROSS <= NR) { set xtics (); do for [d in DKS] { set xtics add ("" d + 0.0) } }
-    set label 5 pretty(s) at graph 0, screen top_ + 0.028 left noenhanced textcolor rgb colour(s)
+    set label 5 pretty(s) at graph 0, screen top_ + 0.028 left noenhanced textcolor rgb letters(s)
     if (LOGY) { set logscale y }
     OTHERS = ""
     do for [o in RUN] { if (o ne s) { OTHERS = with(OTHERS, o) } }

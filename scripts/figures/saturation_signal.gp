@@ -52,7 +52,7 @@ eval Y_TICKS
 # Words stand at what they name: of rules whose mean and median hardly part above them; else those of the
 # mean below its end, those of the median left of its curve where it has fallen half way.
 apart_(s) = sprintf("eval find('%s', N, 'jacobian_norm', 'mean'); m_ = y1_; eval find('%s', N, 'jacobian_norm', 'median'); parted_ = y1_ < m_ / 1.5", s, s)
-say(i, s, text, x, y, how) = sprintf("set label %d \"%s\" at first %.9g, first %.9g %s noenhanced textcolor rgb '%s'", 60 + i, text, x, y, how, colour(s))
+say(i, s, text, x, y, how) = sprintf("set label %d \"%s\" at first %.9g, first %.9g %s noenhanced textcolor rgb '%s'", 60 + i, text, x, y, how, letters(s))
 edge_ = XLO * (XHI / XLO)**0.985
 set logscale y
 do for [k = 1:words(PAIR)] {

@@ -33,7 +33,7 @@ eval y_name(3, "standard deviation of a row's logits (no unit, log scale)", 0.49
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 do for [s in PAIR] {
     eval find(s, N, "logit_std", "mean")
-    eval add_label(twoline(s), colour(s), x1_, gy(y1_))
+    eval add_label(twoline(s), letters(s), x1_, gy(y1_))
 }
 eval SPREAD
 # The references stand apart from the lines that they are references of.

@@ -45,7 +45,7 @@ set xlabel ""; set format x ""
 set ytics 0.5, 0.1, 1
 set arrow 50 from graph 0, first 1 to graph 1, first 1 nohead lw 1 dt (2, 3) lc rgb GREY
 mark(i, g, y, text, s, dx, dy, how) = sprintf("set label %d \"%s\" at %.9g, %.9g %s offset %g, %g point pt %s ps 1.3 lc rgb '%s' noenhanced textcolor rgb '%s'", \
-    200 + i, text, g, y, how, dx, dy, word(POINTS, k_of(s)), colour(s), colour(s))
+    200 + i, text, g, y, how, dx, dy, word(POINTS, k_of(s)), colour(s), letters(s))
 far(i) = UNSCALED[i] > 0.55 * GMAX      # its text would leave the graph on the right
 # The scaled gaps lie so close together that one text names them all.
 ALL_SCALED = sprintf("d_k %s, %s", NSHOWN > 1 ? sprintf("%s to %s", word(SHOWN, 1), word(SHOWN, NSHOWN)) : word(SHOWN, 1), pretty("sqrt"))
@@ -74,7 +74,7 @@ do for [i = 1:NSHOWN] {
 if (SCALED[NSHOWN] > 0) {
     do for [i = 1:NSHOWN] { eval mark(20 + i, SCALED[i], slope(SCALED[i]), "", "sqrt", 0, 0, "left") }
     set arrow 40 from first SCALED[NSHOWN], first slope(SCALED[NSHOWN]) to first SCALED[NSHOWN], graph 0.34 nohead lw 0.7 dt (2, 2) lc rgb colour("sqrt")
-    set label 241 sprintf("%s: %.2g", ALL_SCALED, slope(SCALED[NSHOWN])) at first 0.5 * SCALED[NSHOWN], graph 0.27 left noenhanced textcolor rgb colour("sqrt")
+    set label 241 sprintf("%s: %.2g", ALL_SCALED, slope(SCALED[NSHOWN])) at first 0.5 * SCALED[NSHOWN], graph 0.27 left noenhanced textcolor rgb letters("sqrt")
 }
 plot [0:GMAX] [YLO:YHI] slope(x) with lines lw 2 lc rgb "#000000" notitle
 unset multiplot
