@@ -98,7 +98,7 @@ test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/cali
 # asks for more memory than there is and expects NULL, as the real allocator gives it.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 asan:
-	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="-O2 -g $(SANITIZE)" LDFLAGS="$(SANITIZE)"
+	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="$(CFLAGS) $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 
 # Threads are in four subcommands only, so these run, with more threads than processors.
 tsan:

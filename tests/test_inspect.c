@@ -535,8 +535,8 @@ static bool have_gnuplot(void) {
 static char *drawn(const char *figure, const char *csv) {
     char command[512];
     (void)snprintf(command, sizeof command,
-                   "gnuplot -c scripts/figures/inspect_%s.gp " SCRATCH "%s " SCRATCH
-                   "drawn.svg 2>" SCRATCH "drawn.txt",
+                   "scripts/draw inspect_%s " SCRATCH "%s " SCRATCH "drawn.svg 2>" SCRATCH
+                   "drawn.txt",
                    figure, csv);
     ck_assert_int_eq(shell(command), 0);
     char *said = read_whole(SCRATCH "drawn.txt");

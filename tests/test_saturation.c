@@ -305,8 +305,8 @@ static bool have_gnuplot(void) {
 static char *figure(const char *run, const char *script) {
     char command[512];
     (void)snprintf(command, sizeof command,
-                   "LC_ALL=C gnuplot -c scripts/figures/%s.gp " SCRATCH "%s.csv " SCRATCH
-                   "%s.svg >" SCRATCH "figure.txt 2>&1",
+                   "scripts/draw %s " SCRATCH "%s.csv " SCRATCH "%s.svg >" SCRATCH
+                   "figure.txt 2>&1",
                    script, run, script);
     ck_assert_msg(shell(command) == 0, "%s of %s was not drawn", script, run);
     char *said = read_whole(SCRATCH "figure.txt");

@@ -2,7 +2,7 @@
 # does not attend, against the step: a line a control, by how sharp it starts, and at its end the
 # verdict's ratio, of the last 20 steps. Medians over seeds; bands of so many lines could not be told
 # apart.
-#   gnuplot -c scripts/figures/controls.gp results/controls.csv controls.png   (or .svg)
+#   scripts/draw controls results/controls.csv controls.png   (or .svg)
 # Takes the CSV of scripts/controls.
 NAME = "controls"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of scripts/controls"
 NEEDS = "control d_k scale step seeds ratio_median steps verdict final_ratio_median logit_std"

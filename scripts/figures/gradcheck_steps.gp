@@ -3,7 +3,7 @@
 # steps are wrong by truncation (slopes 1, 2, 6), small ones by rounding (slope -1), and between them
 # lies the best step. The box is what the check makes of it: as wide as the steps that it takes its
 # value from, as high as the error bar that it gives; the dot is the error it really has.
-#   gnuplot -c scripts/figures/gradcheck_steps.gp results/gradcheck_steps.csv gradcheck_steps.png
+#   scripts/draw gradcheck_steps results/gradcheck_steps.csv gradcheck_steps.png
 # Takes the _steps.csv of `sqrtdk gradcheck`.
 NAME = "gradcheck_steps"; CSV = ARG1; OUT = ARG2; KIND = "the _steps.csv of sqrtdk gradcheck"
 NEEDS = "d_k scale method h error bar"

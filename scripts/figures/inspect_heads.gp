@@ -1,6 +1,6 @@
 # How sharp is each head of a model? Entropy of its rows by layer and head, as a heat map: dark heads
 # look at few keys, light ones at many.
-#   gnuplot -c scripts/figures/inspect_heads.gp results/inspect.csv inspect_heads.png   (or .svg)
+#   scripts/draw inspect_heads results/inspect.csv inspect_heads.png   (or .svg)
 # Takes the CSV of `sqrtdk inspect` and reads its rows of the rule in use; of the .meta beside it, if
 # there is one, the mask. A column is a layer, or, where there are several, a batch entry of it.
 NAME = "inspect_heads"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of sqrtdk inspect"

@@ -1,5 +1,5 @@
 # Where do chosen heads look? Their weights, query by query, one panel a head.
-#   gnuplot -c scripts/figures/inspect_weights.gp results/inspect_weights.csv weights.png   (or .svg)
+#   scripts/draw inspect_weights results/inspect_weights.csv weights.png   (or .svg)
 # Takes the _weights.csv that `sqrtdk inspect --heads LIST` writes, up to 12 heads in all; of the .meta
 # beside it, if there is one, scale and mask. Where all heads have as many queries as keys the panels are
 # square, and the page is as high as they need.

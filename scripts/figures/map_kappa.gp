@@ -3,7 +3,7 @@
 # hatched by whether another of its row (a softer start, the same step) or of its column (the same start,
 # a smaller step) did, and has the letter of its verdict. At lr 1 every constant factor stands on the
 # parabola kappa = sigma0^2, and widths move along it.
-#   gnuplot -c scripts/figures/map_kappa.gp results/map.csv map_kappa.png   (or .svg)
+#   scripts/draw map_kappa results/map.csv map_kappa.png   (or .svg)
 # Takes the CSV of a `sqrtdk map` over the plane; shows its first optimizer and seed, and three d_k at most.
 NAME = "map_kappa"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of a map over the plane"
 NEEDS = "optimizer scale target target_gain batch tokens d_model d_v d_k sigma0 kappa seed steps verdict state steps_to_0.1"

@@ -1,6 +1,6 @@
 # What thaws a run that stalled without the scale: the ratio against the step, a line a seed. And what a
 # sharp start costs: the steps to a ratio of 0.1 at kappa 30 against d_k, a point a seed.
-#   gnuplot -c scripts/figures/map_thaw.gp results/thaw.csv map_thaw.png   (or .svg)
+#   scripts/draw map_thaw results/thaw.csv map_thaw.png   (or .svg)
 # Takes the CSV of scripts/thaw, and the _runs.csv beside it.
 NAME = "map_thaw"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of scripts/thaw"
 NEEDS = "control from scale d_k seed step ratio"

@@ -1,7 +1,7 @@
 # Which learning rates train? For each optimizer a panel: a bar for each d_k and rule, over the rates
 # that end trained, and in it a dot at the fastest of them, with its steps until the ratio was 0.1. Dots
 # of a rule are joined: level where the best rate does not depend on d_k.
-#   gnuplot -c scripts/figures/map_window.gp results/window.csv map_window.png   (or .svg)
+#   scripts/draw map_window results/window.csv map_window.png   (or .svg)
 # Takes the CSV of a `sqrtdk map --axes lr`, or several in one, each with rates of its own; shows the first
 # seed, two optimizers and four rules at most.
 NAME = "map_window"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of a map over rates"

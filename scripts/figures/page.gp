@@ -13,7 +13,7 @@ line(n)   = system(sprintf("sed -n %dp '%s' 2>/dev/null || :", n, quoted(CSV)))
 ragged(f) = system(sprintf("awk -F, 'NR == 1 { n = NF } NF != n { print NR; exit }' <'%s'", quoted(f)))
 has(c)    = strstrt("," . HEADER . ",", "," . c . ",") > 0
 
-if (strlen(CSV) == 0 || strlen(OUT) < 5) { eval die("usage: gnuplot -c scripts/" . NAME . ".gp CSV OUT.png|OUT.svg") }
+if (strlen(CSV) == 0 || strlen(OUT) < 5) { eval die("usage: scripts/draw FIGURE CSV OUT.png|OUT.svg") }
 EXT = OUT[strlen(OUT) - 3:*]
 if (EXT ne ".png" && EXT ne ".svg") { eval die("the output must end in .png or .svg") }
 if (CSV[1:1] eq "-" || CSV[1:1] eq "<") { CSV = "./" . CSV }

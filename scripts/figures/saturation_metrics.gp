@@ -1,6 +1,6 @@
 # How sharp does the softmax of random q.k get as d_k grows? Entropy and largest weight: measured means as
 # points on the exact lines, for several numbers of keys, each unscaled line with its freezing width.
-#   gnuplot -c scripts/figures/saturation_metrics.gp results/saturation.csv saturation_metrics.png   (or .svg)
+#   scripts/draw saturation_metrics results/saturation.csv saturation_metrics.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation` with the rule none or sqrt; shows four numbers of keys at most.
 NAME = "saturation_metrics"; CSV = ARG1; OUT = ARG2
 HERE = ""

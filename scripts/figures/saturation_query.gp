@@ -1,5 +1,5 @@
 # What does a query feel under each scaling rule? Median |dQ| against d_k, a small panel a rule.
-#   gnuplot -c scripts/figures/saturation_query.gp results/saturation.csv saturation_query.png   (or .svg)
+#   scripts/draw saturation_query results/saturation.csv saturation_query.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation`; shows the number of keys nearest 16 and the first eight rules.
 NAME = "saturation_query"; CSV = ARG1; OUT = ARG2
 HERE = ""

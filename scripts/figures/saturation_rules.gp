@@ -1,5 +1,5 @@
 # Which scaling rule keeps the softmax from saturating? Mean largest weight against d_k, a small panel a rule.
-#   gnuplot -c scripts/figures/saturation_rules.gp results/saturation.csv saturation_rules.png   (or .svg)
+#   scripts/draw saturation_rules results/saturation.csv saturation_rules.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation`; shows the number of keys nearest 16 and the first eight rules.
 NAME = "saturation_rules"; CSV = ARG1; OUT = ARG2
 HERE = ""

@@ -1,6 +1,6 @@
 # Does the signal through the softmax vanish? On average it falls like 1/sqrt(d_k), because a few rows
 # near a tie carry it; for the typical (median) row it vanishes exponentially.
-#   gnuplot -c scripts/figures/saturation_signal.gp results/saturation.csv saturation_signal.png   (or .svg)
+#   scripts/draw saturation_signal results/saturation.csv saturation_signal.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation`; shows the number of keys nearest 16, and the rules none and sqrt.
 NAME = "saturation_signal"; CSV = ARG1; OUT = ARG2
 HERE = ""

@@ -1,6 +1,6 @@
 # Why the square root: how far do the logits of a row spread as d_k grows? Standard deviation within a row,
 # measured and exact, without the scale and with it, beside the lines sqrt(d_k) and 1.
-#   gnuplot -c scripts/figures/saturation_spread.gp results/saturation.csv saturation_spread.png   (or .svg)
+#   scripts/draw saturation_spread results/saturation.csv saturation_spread.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation`; shows the greatest number of keys, whose rows tell their deviation
 # best, and the rules none and sqrt.
 NAME = "saturation_spread"; CSV = ARG1; OUT = ARG2

@@ -1,7 +1,7 @@
 # The saturation curve itself: two keys, the larger weight w and its gradient w(1-w) against the gap of
 # the two logits, with the gaps that random q.k of d_k = 8, 64, 512 typically has, with and without
 # the scale.
-#   gnuplot -c scripts/figures/softmax_two_keys.gp results/saturation.csv softmax_two_keys.png   (or .svg)
+#   scripts/draw softmax_two_keys results/saturation.csv softmax_two_keys.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation` and reads the gaps from the _theory.csv beside it.
 NAME = "softmax_two_keys"; CSV = ARG1; OUT = ARG2
 HERE = ""

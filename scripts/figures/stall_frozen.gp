@@ -1,7 +1,7 @@
 # Does a run that trains badly know where to look? Its ratio as trained and after ONE scalar on its
 # logits, the best; the entropy of its rows beside the teacher's, which is its sharpness; and the cosine of
 # its score matrix with the teacher's, its direction.
-#   gnuplot -c scripts/figures/stall_frozen.gp results/stall_bands.csv stall_frozen.png   (or .svg)
+#   scripts/draw stall_frozen results/stall_bands.csv stall_frozen.png   (or .svg)
 # Takes the _bands.csv of any `sqrtdk stall`, and the teacher's entropy from the log beside it; shows the
 # greatest d_k, a column of panels a rule, or of the first rule one a rate (three at most).
 NAME = "stall_frozen"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"

@@ -1,7 +1,7 @@
 # Does attention learn without the scale? Its loss, as a share of the loss of a model that does not
 # attend at all, against the step: a panel for a small, a middle and a large d_k, a curve a rule; a row of
 # panels for each rate.
-#   gnuplot -c scripts/figures/stall_loss.gp results/stall_bands.csv stall_loss.png   (or .svg)
+#   scripts/draw stall_loss results/stall_bands.csv stall_loss.png   (or .svg)
 # Takes the _bands.csv of any `sqrtdk stall`; shows the least d_k, the one nearest 64 and the greatest.
 NAME = "stall_loss"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"
 NEEDS = "d_k scale lr step seeds ratio_median ratio_q1 ratio_q3"

@@ -1,6 +1,6 @@
 # What does low precision lose in the gradient through the softmax? Its relative error in the median row
 # and in the 90 % row against d_k, computed four ways: a dot a seed, the medians joined.
-#   gnuplot -c scripts/figures/stall_precision.gp results/precision.csv stall_precision.png   (or .svg)
+#   scripts/draw stall_precision results/precision.csv stall_precision.png   (or .svg)
 # Takes the CSV of any `sqrtdk precision`; shows bfloat16 and the rule none, or else the first there is.
 NAME = "stall_precision"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of a precision run"
 NEEDS = "seed d_k scale format pipeline median_row_error p90_row_error"

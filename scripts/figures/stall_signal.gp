@@ -1,7 +1,7 @@
 # "The gradients vanish" depends on the norm, and the step in logits decides: before the first update,
 # against d_k, the gradient of Wq in its Frobenius norm and per entry (of d_model d_k), the typical
 # (median) row's gradient through the softmax, and how far the update moves the logits. A decade is as high in every panel.
-#   gnuplot -c scripts/figures/stall_signal.gp results/stall_bands.csv stall_signal.png   (or .svg)
+#   scripts/draw stall_signal results/stall_bands.csv stall_signal.png   (or .svg)
 # Takes the _bands.csv of any `sqrtdk stall` and reads its rows of step 0.
 NAME = "stall_signal"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"
 NEEDS = "d_k scale lr step seeds"

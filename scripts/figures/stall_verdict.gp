@@ -1,7 +1,7 @@
 # Which runs train, and which do not? The final loss of every run, as a share of the loss of a model
 # that does not attend, against d_k: a dot a seed, the medians joined, bands by the ratio. A run that
 # had too few steps to tell (verdict early) is an open dot. A panel for each rate.
-#   gnuplot -c scripts/figures/stall_verdict.gp results/stall_runs.csv stall_verdict.png   (or .svg)
+#   scripts/draw stall_verdict results/stall_runs.csv stall_verdict.png   (or .svg)
 # Takes the _runs.csv of any `sqrtdk stall` (one row a run, with the verdict's own ratio; inf where the run diverged).
 NAME = "stall_verdict"; CSV = ARG1; OUT = ARG2; KIND = "the _runs.csv of a stall run"
 NEEDS = "seed d_k scale lr steps ratio verdict"
