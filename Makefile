@@ -153,7 +153,7 @@ coverage:
 # ---- Lint ----------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/*/*.[ch] tests/*.[ch] tests/*/*.c)
-SH_FILES = $(filter-out scripts/figures scripts/golden %.py,$(wildcard scripts/*)) .ci/run .ci/slow
+SH_FILES = $(filter-out scripts/figures scripts/golden %.py %.awk,$(wildcard scripts/*)) .ci/run .ci/slow
 
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
