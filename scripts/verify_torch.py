@@ -112,7 +112,10 @@ class Recipe:
         self.name = "d_k {d_k} {scale} {optimizer} lr {lr} seed {seed}".format(**row)
         points = [point.split(":") for point in self.schedule.split()]
         self.points = [(int(start), float(factor)) for start, factor in points]
-        self.number = 1 if self.scale in RULES else float(self.scale)
+        # RULE, NUMBER or RULE*NUMBER
+        rule, _, number = self.scale.rpartition("*")
+        self.rule = rule or (self.scale if self.scale in RULES else "none")
+        self.number = 1 if self.scale in RULES else float(number)
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"unknown optimizer {self.optimizer}")
         for name in ("lr", "init_gain", "weight_decay", "target_gain", *NEEDS[self.optimizer]):
@@ -204,7 +207,7 @@ class Student:
         wq, wk, *wv = (w * self.nudge for w in teacher.first)
         if recipe.init == "teacher":
             wq, wk = teacher.wq * self.nudge, teacher.wk * self.nudge
-        query_gain = recipe.d_k ** -0.5 if recipe.scale == "t5" else 1
+        query_gain = recipe.d_k ** -0.5 if recipe.rule == "t5" else 1
         self.first = [wq * (recipe.init_gain * query_gain), wk * recipe.init_gain]
         self.trained = [w.clone().requires_grad_() for w in [*self.first, *wv]]
         self.tau = torch.zeros((), dtype=torch.float64, requires_grad=True)
@@ -213,8 +216,7 @@ class Student:
         self.optimizer = OPTIMIZERS[recipe.optimizer](groups, recipe)
 
     def logits(self, x, wq, wk, tau):
-        rule = RULES.get(self.recipe.scale, RULES["none"])
-        return rule(x @ wq, x @ wk) * self.recipe.number * tau.exp()
+        return RULES[self.recipe.rule](x @ wq, x @ wk) * self.recipe.number * tau.exp()
 
     def learn(self, step, x, values, target, logged):
         """One step, and if it is logged its row; None where the program would not log it."""

@@ -74,10 +74,39 @@ START_TEST(all_stands_for_every_scaling_rule) {
 }
 END_TEST
 
+START_TEST(a_rule_times_a_number_keeps_the_name_that_it_was_given) {
+    static scale_list list, again;
+    ck_assert(scale_list_read("rms*16,sqrt*1e-1,rms*-2.50", &list));
+    ck_assert_str_eq(list.rule[0]->name, "rms*16");
+    ck_assert_str_eq(list.rule[1]->name, "sqrt*1e-1");
+    ck_assert_str_eq(list.rule[2]->name, "rms*-2.50");
+    for (int i = 0; i < list.count; i++) {
+        ck_assert(scale_list_read(list.rule[i]->name, &again));
+        ck_assert(again.rule[0]->rule.number == list.rule[i]->rule.number);
+        ck_assert(again.rule[0]->rule.factor == list.rule[i]->rule.factor);
+    }
+    ck_assert_str_eq(list.rule[0]->formula, "16 times RMSNorm(q).RMSNorm(k) / sqrt(d_k)");
+}
+END_TEST
+
+START_TEST(a_product_of_anything_else_is_no_rule) {
+    static const char *const TEXTS[] = {"foo*2", "*2",      "rms*",  "rms*x",
+                                        "2*rms", "rms*2*3", "all*2", "rms*inf"};
+    static scale_list list;
+    for (int i = 0; i < LENGTH(TEXTS); i++) ck_assert(!scale_list_read(TEXTS[i], &list));
+    ck_assert(!scale_list_read("rms*2,sqrt,rms*2.0", &list));
+    ck_assert(scale_list_read("rms*2,sqrt*2,2,t5*2,linear*2", &list));
+}
+END_TEST
+
 Suite *options_suite(void) {
-    const TTest *tests[] = {
-        lists_and_ranges_keep_the_order_given,          numbers_in_scientific_notation_are_read,
-        a_range_of_numbers_doubles_up_to_its_end,       a_word_is_found_by_its_place,
-        the_nearest_name_is_found_and_far_ones_are_not, all_stands_for_every_scaling_rule};
+    const TTest *tests[] = {lists_and_ranges_keep_the_order_given,
+                            numbers_in_scientific_notation_are_read,
+                            a_range_of_numbers_doubles_up_to_its_end,
+                            a_word_is_found_by_its_place,
+                            the_nearest_name_is_found_and_far_ones_are_not,
+                            all_stands_for_every_scaling_rule,
+                            a_rule_times_a_number_keeps_the_name_that_it_was_given,
+                            a_product_of_anything_else_is_no_rule};
     return suite_of("options", tests, LENGTH(tests), 60);
 }

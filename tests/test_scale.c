@@ -1,6 +1,8 @@
 /* test_scale.c: each scaling rule three times: its logits against a plain formula, its gradients
  * against finite differences with and without a mask, and what is defined for zero vectors. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/scaling.h"
@@ -41,6 +43,12 @@ static bool sees(int i, int j) {
 }
 
 static double plain_logit(const char *name, const double *q, const double *keys, int i, int j) {
+    const char *times = strchr(name, '*');
+    if (times) {
+        char rule[16] = "";
+        memcpy(rule, name, (size_t)(times - name));
+        return strtod(times + 1, NULL) * plain_logit(rule, q, keys, i, j);
+    }
     const double *k = keys + (ptrdiff_t)j * DK;
     double s = dot(q, k), visible = 0, key_sum = 0;
     for (int l = 0; l < TK; l++) {
@@ -106,6 +114,19 @@ START_TEST(a_number_is_a_rule_too) {
     check_rule(&rule);
     ck_assert(scaling_logit_step(&rule, 4, 9) == 0.0625);
     ck_assert(scaling_factor(&(scaling){.rule.number = -2}, 4, 9) == 2);
+}
+END_TEST
+
+START_TEST(a_rule_times_a_number_has_that_many_times_its_logits) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "%s*-0.5", scaling_name(_i));
+    scaling product = scaling_times(name, "", scaling_at(_i), -0.5);
+    check_rule(&product);
+    ck_assert(scaling_query_gain(&product, 4) == scaling_query_gain(scaling_at(_i), 4));
+    if (!scaling_is_constant(&product)) return;
+    /* the factor is a power of two, so exact; 1/sqrt(4) and 1/4 are too, the logarithm's is not */
+    ck_assert_double_eq_tol(scaling_logit_step(&product, 4, 9),
+                            scaling_logit_step(scaling_at(_i), 4, 9) / 4, 1e-16);
 }
 END_TEST
 
@@ -348,6 +369,7 @@ Suite *scale_suite(void) {
     while (scaling_at(count)) count++;
     Suite *suite = suite_of("scale", tests, LENGTH(tests), 60);
     add_loop(suite, each_rule_has_its_plain_logits_and_numeric_gradients, count, 60);
+    add_loop(suite, a_rule_times_a_number_has_that_many_times_its_logits, count, 60);
     add_loop(suite, a_learned_factor_multiplies_every_logit_and_has_its_gradient, count, 60);
     add_loop(suite, the_tangent_is_the_adjoint_of_backward_under_every_rule, count, 60);
     add_loop(suite, few_rows_at_a_time_change_no_bit_and_with_norms_none_but_of_keys, count, 60);

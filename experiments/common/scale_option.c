@@ -1,4 +1,5 @@
-/* scale_option.c: two numbers are one rule if they are equal, however they are written. */
+/* scale_option.c: numbers, and rules times numbers, are one rule if they are equal, however they
+ * are written. */
 #include "common/scale_option.h"
 
 #include <stdio.h>
@@ -12,15 +13,17 @@ static bool refuse(const char *text) {
     if (!to) return complain("out of memory");
     for (int i = 0; scaling_at(i); i++) (void)fprintf(to, " %s,", scaling_name(i));
     if (fclose(to) == 0)
-        (void)complain("--scale '%s': expected, separated by commas, all,%s or finite numbers",
+        (void)complain("--scale '%s': expected, separated by commas, all,%s RULE*NUMBER or finite "
+                       "numbers",
                        text, list);
     free(list);
     return false;
 }
 
 static bool same(const scaling *a, const scaling *b) {
-    const bool numbers = scaling_find(a->name) != a && scaling_find(b->name) != b;
-    return a == b || (numbers && a->rule.number == b->rule.number);
+    const bool made = scaling_find(a->name) != a && scaling_find(b->name) != b;
+    return a == b || (made && a->rule.norms == b->rule.norms && a->rule.factor == b->rule.factor &&
+                      a->rule.number == b->rule.number && a->query_gain == b->query_gain);
 }
 
 static bool add(scale_list *out, const scaling *rule) {
@@ -38,15 +41,30 @@ static bool add_all(scale_list *out) {
     return true;
 }
 
+/* "RULE*NUMBER": the rule, and where the number starts; NULL if it is no such thing. */
+static const scaling *product_of(const char *item, const char **number) {
+    char rule[ITEM_BYTES];
+    const char *times = strchr(item, '*');
+    if (!times) return NULL;
+    (void)snprintf(rule, sizeof rule, "%.*s", (int)(times - item), item);
+    const scaling *found = scaling_find(rule);
+    if (found) *number = times + 1;
+    return found;
+}
+
 /* The rule that an item names; one made from a number is put into the list. */
 static const scaling *rule_of(scale_list *out, const char *item) {
     const scaling *named = scaling_find(item);
+    const char *text = item;
     double number;
     if (named) return named;
-    if (!options_number(item, &number)) return NULL;
-    int at = out->count;
+    const scaling *rule = product_of(item, &text);
+    if (!options_number(text, &number)) return NULL;
+    const int at = out->count;
     (void)snprintf(out->name[at], ITEM_BYTES, "%s", item);
-    out->made[at] = scaling_number(out->name[at], number);
+    if (rule) (void)snprintf(out->formula[at], FORMULA_BYTES, "%s times %s", text, rule->formula);
+    out->made[at] = rule ? scaling_times(out->name[at], out->formula[at], rule, number)
+                         : scaling_number(out->name[at], number);
     return &out->made[at];
 }
 
@@ -75,7 +93,9 @@ bool scale_option_one(const options *o, scale_list *out) {
 }
 
 void scale_option_help(FILE *to) {
-    (void)fputs("Scaling rules (--scale), all of them, or a number that multiplies q.k:\n", to);
+    (void)fputs("Scaling rules (--scale), all of them, or a number that multiplies q.k, or\n"
+                "RULE*NUMBER, that rule's logits times a number (for a shell in quotes):\n",
+                to);
     for (int i = 0; scaling_at(i); i++)
         (void)fprintf(to, "  %-7s %s: %s\n", scaling_at(i)->name, scaling_at(i)->formula,
                       scaling_at(i)->source);

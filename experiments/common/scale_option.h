@@ -6,16 +6,20 @@
 #include "common/options.h"
 #include "common/scaling.h"
 
+/* Room for the number of an item, "times" and a rule's formula. */
+enum { FORMULA_BYTES = ITEM_BYTES + 80 };
+
 /* The rules of a list; those made from numbers live in it, so it must not be copied. */
 typedef struct scale_list {
     const scaling *rule[LIST_MOST];
     int count;
     scaling made[LIST_MOST];
-    char name[LIST_MOST][ITEM_BYTES];
+    char name[LIST_MOST][ITEM_BYTES]; /* as written */
+    char formula[LIST_MOST][FORMULA_BYTES];
 } scale_list;
 
-/* Reads "none,sqrt,0.125", "all" standing for every named rule: prints one line and returns false
- * on an unknown name, a number that is not finite or what stands there twice. */
+/* Reads "none,sqrt,0.125,rms*16", "all" standing for every named rule: prints one line and returns
+ * false on an unknown name, a number that is not finite or what stands there twice. */
 bool scale_list_read(const char *text, scale_list *out);
 
 /* The same of the option "scale", and where that may name only one. */

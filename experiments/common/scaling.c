@@ -48,17 +48,17 @@ static const scaling SCALINGS[] = {
     {.name = "sqrt",
      .formula = "q.k / sqrt(d_k)",
      .source = "Vaswani et al. 2017, arXiv 1706.03762, eq. (1)",
-     .rule = {.factor = sqrt_factor},
+     .rule = {.factor = sqrt_factor, .number = 1},
      .logit_step = sqrt_logit_step},
     {.name = "linear",
      .formula = "q.k / d_k",
      .source = "muP, arXiv 2203.03466",
-     .rule = {.factor = linear_factor},
+     .rule = {.factor = linear_factor, .number = 1},
      .logit_step = linear_logit_step},
     {.name = "log",
      .formula = "0.43 ln(n) q.k / sqrt(d_k), n the row's visible keys",
      .source = "SSMax, arXiv 2501.19399",
-     .rule = {.factor = log_factor}},
+     .rule = {.factor = log_factor, .number = 1}},
     {.name = "keys",
      .formula = "q.k / sum_j |k_j| over the visible keys",
      .source = "Bernhard, arXiv 2311.09406",
@@ -66,7 +66,7 @@ static const scaling SCALINGS[] = {
     {.name = "cosine",
      .formula = "log2(n^2 - n) q.k / (|q||k|), n keys",
      .source = "QK-norm, arXiv 2010.04245",
-     .rule = {.norms = TT_NORMS_COSINE, .factor = cosine_factor}},
+     .rule = {.norms = TT_NORMS_COSINE, .factor = cosine_factor, .number = 1}},
     {.name = "t5",
      .formula = "q.k, Wq started d_k^-1/2 as large",
      .source = "T5, arXiv 1910.10683",
@@ -75,7 +75,7 @@ static const scaling SCALINGS[] = {
     {.name = "rms",
      .formula = "RMSNorm(q).RMSNorm(k) / sqrt(d_k)",
      .source = "QK normalisation, arXiv 2302.05442",
-     .rule = {.norms = TT_NORMS_COSINE, .factor = rms_factor}},
+     .rule = {.norms = TT_NORMS_COSINE, .factor = rms_factor, .number = 1}},
 };
 
 enum { COUNT = sizeof SCALINGS / sizeof *SCALINGS };
@@ -99,6 +99,15 @@ scaling scaling_number(const char *name, double number) {
                      .formula = "a number times q.k",
                      .source = "given",
                      .rule = {.number = number}};
+}
+
+scaling scaling_times(const char *name, const char *formula, const scaling *rule, double number) {
+    scaling out = *rule;
+    out.name = name;
+    out.formula = formula;
+    out.rule.number *= number;
+    out.logit_step = NULL;
+    return out;
 }
 
 bool scaling_is_constant(const scaling *s) {

@@ -31,6 +31,9 @@ const scaling *scaling_find(const char *name);
 /* The rule "multiply by this number". `name` is borrowed. */
 scaling scaling_number(const char *name, double number);
 
+/* A rule whose logits are `number` times those of `rule`. `name` and `formula` are borrowed. */
+scaling scaling_times(const char *name, const char *formula, const scaling *rule, double number);
+
 /* Whether the logits are q.k times one factor, the same in every row that sees so many keys. */
 bool scaling_is_constant(const scaling *s);
 

@@ -25,7 +25,8 @@ typedef struct tt_scale_row {
 
 typedef struct tt_scale_rule {
     tt_norms norms;
-    double (*factor)(tt_scale_row row); /* f_i; NULL: it is `number` in every row */
+    double (*factor)(
+        tt_scale_row row); /* f_i is `number` times this; NULL: `number` in every row */
     double number;
 } tt_scale_rule;
 
