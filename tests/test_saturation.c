@@ -7,11 +7,13 @@
 
 #include "common/options.h"
 #include "common/scale_option.h"
+#include "common/stats.h"
 #include "saturation/draw.h"
 #include "saturation/exact.h"
 #include "saturation/report.h"
 #include "suites.h"
 #include "support.h"
+#include "tt/rng.h"
 
 static const option_spec LISTS[] = {
     {"d-k", "", "", ""}, {"sigma", "", "", ""}, {"keys", "", "", ""}};
@@ -67,6 +69,71 @@ START_TEST(random_rows_fall_on_the_exact_means_under_every_constant_factor) {
     saturation s =
         finished("1,6,30", "2,5,16", "none,sqrt,linear,log,t5", (saturation_config){.rows = 2000});
     assert_on_theory(&s, 3 * 3 * 5 * EXACT);
+    saturation_free(&s);
+}
+END_TEST
+
+/* Var(q.k) = d_k, whatever a row shares; and rules that divide by norms leave a cosine of mean
+ * square 1/d_k. 4.5: see above. */
+START_TEST(pooled_deviations_are_those_of_the_dot_product) {
+    static const double FACTOR[] = {1, 0.5, 3};
+    saturation s = finished("1,7", "2,9", "none,0.5,rms*3", (saturation_config){.rows = 20000});
+    for (tt_size i = 0; i < s.count; i++) {
+        const saturation_cell *c = &s.cells[i];
+        const double exact = FACTOR[i % 3] * (i % 3 == 2 ? 1 : sqrt((double)c->d_k));
+        /* at d_k 1 every such logit is 3 or -3 */
+        const double error = fmax(c->pooled_error, 1e-3);
+        ck_assert_msg(fabs(c->pooled - exact) <= 4.5 * error, "d_k %d, %s: %g +- %g, exact %g",
+                      (int)c->d_k, c->scale.name, c->pooled, c->pooled_error, exact);
+    }
+    saturation_free(&s);
+}
+END_TEST
+
+/* Of N i.i.d. normals a deviation s scatters by s / sqrt(2 N); 10%: the scatter of 2,500 matrices
+ * is itself known to 1.4%. */
+START_TEST(the_error_of_a_pooled_deviation_is_that_of_iid_logits) {
+    saturation s = finished("2", "4", NULL, (saturation_config){.rows = 10000});
+    ck_assert_double_eq_tol(s.cells->pooled_error, 2 / sqrt(2 * 40000.0), 0.1 * 2 / sqrt(80000.0));
+    saturation_free(&s);
+}
+END_TEST
+
+static uint64_t mixed(uint64_t x) {
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* About the mean of all of them, which of so few is far from 0; of two matrices half of what their
+ * means differ by is the error of the mean. Drawn again as draw.h says. */
+START_TEST(two_matrices_have_the_deviation_of_all_their_logits) {
+    const double sigma = 2;
+    double z[18], first[2], second[2] = {0, 0};
+    uint64_t bits;
+    tt_rng rng;
+    memcpy(&bits, &sigma, sizeof bits);
+    tt_rng_seed(&rng, mixed(mixed(mixed(5) ^ bits) ^ 3));
+    for (int m = 0; m < 2; m++) {
+        double passed_over[9];
+        tt_rng_normal(&rng, z + (ptrdiff_t)9 * m, 9);
+        tt_rng_normal(&rng, passed_over, 9);
+    }
+    for (int i = 0; i < 18; i++) {
+        z[i] *= sigma;
+        second[i / 9] += z[i] * z[i] / 9;
+    }
+    for (int m = 0; m < 2; m++) first[m] = stats_mean(z + (ptrdiff_t)9 * m, 9);
+    const double deviation = stats_deviation(z, 18), mean = (first[0] + first[1]) / 2;
+    const double apart = second[0] - second[1] - 2 * mean * (first[0] - first[1]);
+    saturation s = finished("2", "3", NULL, (saturation_config){.rows = 6, .seed = 5});
+    ck_assert_double_eq_tol(s.cells->pooled, deviation, 1e-14); /* sums of 18 terms of size 4 */
+    ck_assert_double_eq_tol(s.cells->pooled_error, fabs(apart) / 2 / (2 * deviation), 1e-14);
+    saturation_free(&s);
+    s = finished("2", "3", NULL, (saturation_config){.rows = 3, .seed = 5});
+    ck_assert_double_eq_tol(s.cells->pooled, stats_deviation(z, 9), 1e-14);
+    ck_assert(isnan(s.cells->pooled_error));
     saturation_free(&s);
 }
 END_TEST
@@ -217,14 +284,16 @@ START_TEST(the_file_is_long_and_nested_as_documented) {
     static const char *const D_K[] = {"2", "3"}, *const KEYS[] = {"3", "4"},
                              *const SCALE[] = {"none", "keys", "0.125"},
                              *const STATISTIC[] = {"mean", "p10", "median", "p90"};
-    for (int i = 0; i < 2 * 2 * 3 * SAT_METRICS * 4; i++) {
-        const int metric = i / 4 % SAT_METRICS, cell = i / 4 / SAT_METRICS;
+    const int lines = 4 * SAT_METRICS + 1; /* the fifth line of the first metric is pooled */
+    for (int i = 0; i < 2 * 2 * 3 * lines; i++) {
+        const int cell = i / lines, line = i % lines - (i % lines > 4);
+        const bool pooled = i % lines == 4, quantile = !pooled && line % 4 != 0;
         char key[96];
         (void)snprintf(key, sizeof key, "%s,%s,%s,%s,%s,", D_K[cell / 6], KEYS[cell / 3 % 2],
-                       SCALE[cell % 3], saturation_metric_name(metric), STATISTIC[i % 4]);
+                       SCALE[cell % 3], saturation_metric_name(pooled ? 0 : line / 4),
+                       pooled ? "pooled" : STATISTIC[line % 4]);
         assert_starts(at, key);
         const char *end = strchr(at, '\n');
-        const bool quantile = i % 4 != 0;
         ck_assert_msg((strncmp(end - 3, ",,,", 3) == 0) == quantile, "%.90s", at);
         at = end + 1;
     }
@@ -434,6 +503,9 @@ END_TEST
 Suite *saturation_suite(void) {
     const TTest *tests[] = {random_rows_fall_on_the_exact_means_under_every_constant_factor,
                             iid_logits_fall_on_the_exact_means,
+                            pooled_deviations_are_those_of_the_dot_product,
+                            the_error_of_a_pooled_deviation_is_that_of_iid_logits,
+                            two_matrices_have_the_deviation_of_all_their_logits,
                             rules_that_divide_by_norms_have_no_exact_value,
                             a_scale_of_nearly_0_is_not_compared_with_rounding,
                             the_largest_of_many_z_is_where_tables_have_it,

@@ -102,7 +102,7 @@ double saturation_bytes(const saturation_config *config, int threads) {
         }
         double matrices = (double)saturation_matrices(config, config->keys[n]);
         double doubles = threads * keys * (4 * width + 12 * keys) + keys * keys +
-                         matrices * keys * rules * SAT_METRICS;
+                         matrices * rules * (keys * SAT_METRICS + 2);
         most = fmax(most, doubles * sizeof(double));
     }
     return most;
@@ -118,6 +118,7 @@ typedef struct set {
     uint64_t stream;
     tt_tensor identity; /* [1, n, n] */
     double *values;     /* [rule][metric][row] */
+    double *moments;    /* [rule][mean of z, of z^2][matrix] */
     progress *progress;
     pthread_mutex_t lock; /* guards progress and error */
     const char *error;
@@ -129,6 +130,10 @@ static tt_size row_count(const set *g) {
 
 static double *values_of(const set *g, int rule, int metric) {
     return g->values + ((tt_size)rule * SAT_METRICS + metric) * row_count(g);
+}
+
+static double *moments_of(const set *g, int rule, int power) {
+    return g->moments + ((tt_size)rule * 2 + power - 1) * g->matrices;
 }
 
 static uint64_t mix(uint64_t x) {
@@ -175,6 +180,11 @@ static void draw(tools *t) {
     tt_rng_normal(&t->rng, t->q.data, tt_tensor_count(t->q));
     tt_rng_normal(&t->rng, t->k.data, tt_tensor_count(t->k));
     tt_rng_normal(&t->rng, t->dp.data, tt_tensor_count(t->dp));
+}
+
+static double mean_square(const double *x, tt_size n) {
+    const double norm = tt_norm(x, n);
+    return norm * norm / (double)n;
 }
 
 static double sum_of_others(const double *w, tt_size n, tt_size largest) {
@@ -226,6 +236,8 @@ static const char *measure_matrix(tools *t, const set *g, int rule, tt_size matr
     const double *w = tt_attention_weights(t->tape, out).data;
     const double *dz = tt_attention_logits_grad(t->tape, out).data;
     const double *dq = tt_grad(t->tape, q).data;
+    moments_of(g, rule, 1)[matrix] = stats_mean(z, n * n);
+    moments_of(g, rule, 2)[matrix] = mean_square(z, n * n);
     for (tt_size i = 0; i < n; i++) {
         double value[SAT_METRICS];
         measure_row(value, z + i * n, w + i * n, dz + i * n, n, dq + i * g->width, g->width);
@@ -277,9 +289,24 @@ static void summarise(double *x, tt_size matrices, tt_size n, saturation_summary
     out->p90 = stats_quantile(x, matrices * n, 0.9);
 }
 
+/* Of a rule's logits in all matrices; the two moments may cancel to less than 0. */
+static void pool(const set *g, int rule, saturation_cell *out) {
+    const double *first = moments_of(g, rule, 1), *second = moments_of(g, rule, 2);
+    const double count = (double)g->matrices, mean = stats_mean(first, g->matrices),
+                 square = stats_mean(second, g->matrices);
+    double squares = 0;
+    for (tt_size m = 0; m < g->matrices; m++) {
+        const double off = (second[m] - square) - 2 * mean * (first[m] - mean);
+        squares += off * off;
+    }
+    out->pooled = sqrt(fmax(square - mean * mean, 0));
+    out->pooled_error = count > 1 ? sqrt(squares / (count * (count - 1))) / (2 * out->pooled) : NAN;
+}
+
 static void summarise_piece(void *context, tt_size i) {
     const set *g = context;
     const int rule = (int)(i / SAT_METRICS), metric = (int)(i % SAT_METRICS);
+    if (metric == SAT_LOGIT_STD) pool(g, rule, &g->cells[rule]);
     summarise(values_of(g, rule, metric), g->matrices, g->keys, &g->cells[rule].of[metric]);
 }
 
@@ -296,7 +323,8 @@ static const char *run_set(const saturation *s, saturation_cell *cells, progress
     g.stream = stream_of(s, cells);
     g.identity = tt_tensor_new(1, g.keys, g.keys);
     g.values = calloc((size_t)s->rules * SAT_METRICS * (size_t)row_count(&g), sizeof *g.values);
-    if (!g.identity.data || !g.values || pthread_mutex_init(&g.lock, NULL) != 0)
+    g.moments = calloc((size_t)s->rules * 2 * (size_t)g.matrices, sizeof *g.moments);
+    if (!g.identity.data || !g.values || !g.moments || pthread_mutex_init(&g.lock, NULL) != 0)
         g.error = "out of memory";
     if (!g.error) {
         for (tt_size i = 0; i < g.keys; i++) g.identity.data[i * g.keys + i] = 1;
@@ -307,6 +335,7 @@ static const char *run_set(const saturation *s, saturation_cell *cells, progress
         (void)pthread_mutex_destroy(&g.lock);
     }
     free(g.values);
+    free(g.moments);
     tt_tensor_free(&g.identity);
     return g.error;
 }

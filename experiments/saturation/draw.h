@@ -64,6 +64,10 @@ typedef struct saturation_cell {
     int64_t keys;
     scaling scale; /* with sigma: that number */
     saturation_summary of[SAT_METRICS];
+    /* One standard deviation over all logits of all rows, and its standard error (nan for a single
+     * matrix): with Var z = E z^2 - (E z)^2 the scatter of the matrices' means of z^2 - 2 z E z,
+     * over twice the deviation. */
+    double pooled, pooled_error;
     double exact[SAT_METRICS]; /* of the means; nan where none is known (exact.h) */
 } saturation_cell;
 

@@ -82,8 +82,10 @@ void saturation_csv(FILE *to, const saturation *s) {
                 {"p10", of->p10, NAN, NAN, NAN},
                 {"median", of->median, NAN, NAN, NAN},
                 {"p90", of->p90, NAN, NAN, NAN},
+                {"pooled", c->pooled, c->pooled_error, NAN, NAN}, /* of the logits alone */
             };
-            for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
+            const size_t count = sizeof lines / sizeof *lines - (m != SAT_LOGIT_STD);
+            for (size_t l = 0; l < count; l++) {
                 print_key(to, s, c, m);
                 (void)fprintf(to, ",%s", lines[l].name);
                 csv_known(to, lines[l].value);
