@@ -186,9 +186,10 @@ START_TEST(a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said
     assert_finds(&s, "No stall within 500 steps at lr 1");
     assert_finds(&s, "Stall within 500 steps at lr 0.01: scale none: d_k 8 early; d_k 512 stalled. "
                      "scale sqrt: d_k 8, 512 early");
-    assert_finds(&s, "Of early runs nothing is said: how far they moved their logits, kappa times "
-                     "the steps, is below 300 (sgd), about twice what a soft start needs to "
-                     "train.");
+    assert_finds(
+        &s, "Of early runs nothing is said: how far they were to move their logits, kappa times "
+            "the steps, is below 300 (sgd), about twice what a soft start needs to "
+            "train.");
     FILE *to = open_memstream(&text, &size);
     ck_assert(to != NULL && report_new(&r, &s, ""));
     findings_table(to, &r);
@@ -226,7 +227,7 @@ START_TEST(what_depends_on_the_optimizer_is_said_with_it) {
     assert_finds(&s, "Too early to tell within 500 steps at adam, lr 0.001:");
     assert_finds(&s, "is below 8 (adam), about twice");
     s.config.lr_in_logits = true;
-    assert_finds(&s, "at adam, kappa (step in logits) 0.001:");
+    assert_finds(&s, "at adam, kappa (nominal step in logits) 0.001:");
     sweep_free(&s);
 }
 END_TEST

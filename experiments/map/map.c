@@ -33,7 +33,7 @@ static const option_words WORDS[] = {
 static const option_spec OPTIONS[] = {
     {"axes", "NAME", "plane", "cells are (sigma0, kappa), or with lr (rule, d_k, lr): "},
     {"sigma0", "LIST", "0.25..32", "deviation of the first logits; a..b: a, 2a, ... up to b"},
-    {"kappa", "LIST", "0.25..1024", "step in logits"},
+    {"kappa", "LIST", "0.25..1024", "nominal step in logits"},
     {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
     {"lr", "LIST", "", "with --axes lr, which needs it: learning rates"},
     {"optimizer", "LIST", "sgd", "sgd, momentum, adam, adamw, with stall's constants"},
@@ -358,7 +358,8 @@ const command_spec MAP_COMMAND = {
     .notes =
         "Under gradient descent a constant factor s changes two numbers only: sigma0 = s sqrt(d_k) "
         "g_q g_k, the deviation of the first logits (sqrt: 1; none: sqrt(d_k)), and kappa = lr s^2 "
-        "d_k (g_q^2 + g_k^2) / 2, the step in logits (sqrt: lr; none: lr d_k), g_q, g_k being what "
+        "d_k (g_q^2 + g_k^2) / 2, the nominal step in logits (sqrt: lr; none: lr d_k), g_q, g_k "
+        "being what "
         "the first weights are multiplied by. A cell of the plane has the factor d_k^-1/2, first "
         "weights times g = sqrt(sigma0) and lr = kappa / sigma0 (adam, adamw: lr = kappa / "
         "(sqrt(d_k) g), eps / g, decoupled decay / g). At a given d_k, d_model, batch and T every "

@@ -113,7 +113,7 @@ static const struct {
     {"d_k", "width of the keys", print_d_k, FOUND},
     {"sigma0", "s sqrt(d_k) g_q g_k: deviation of the first logits, nominally", print_sigma0,
      FOUND},
-    {"kappa", "the step in logits at the start", NULL, KAPPA},
+    {"kappa", "the nominal step in logits at the start", NULL, KAPPA},
     {"seed", "of all numbers", print_seed, FOUND},
     {"lr", "as used", print_lr, FOUND},
     {"gain", "on the first Wq, Wk", print_gain, FOUND},

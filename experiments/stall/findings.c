@@ -75,7 +75,8 @@ static const seed_group *group_at(const report *r, int d_k, int scale, int rate)
 /* "lr 1", "adam, lr 0.001" or "kappa 1": what depends on it is said with it. */
 static void print_rate(FILE *to, const sweep_config *c, const optimizer_rate *given) {
     if (given->optimizer != optimizer_at(0)) (void)fprintf(to, "%s, ", given->optimizer->name);
-    (void)fprintf(to, "%s %g", c->lr_in_logits ? "kappa (step in logits)" : "lr", given->lr);
+    (void)fprintf(to, "%s %g", c->lr_in_logits ? "kappa (nominal step in logits)" : "lr",
+                  given->lr);
 }
 
 /* "; scale none: d_k 8, 16 trained, d_k 512 stalled" for one scale and rate. */
@@ -132,8 +133,9 @@ static void print_verdict_sentence(FILE *to, const report *r, int rate) {
 /* What `early` means, once, with the numbers of the optimizers it was said of. */
 static void print_early_sentence(FILE *to, const report *r) {
     const sweep_config *c = &r->sweep->config;
-    const char *between = "Of early runs nothing is said: how far they moved their logits, kappa "
-                          "times the steps, is below";
+    const char *between =
+        "Of early runs nothing is said: how far they were to move their logits, kappa "
+        "times the steps, is below";
     bool any = false;
     for (int i = 0; optimizer_at(i); i++)
         for (int k = 0; k < c->rate_count; k++) {

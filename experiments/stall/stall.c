@@ -38,7 +38,7 @@ static const option_spec OPTIONS[] = {
     {"scale", "LIST", "none,sqrt", "scaling rules of the student's logits, or numbers; see below"},
     RECIPE_OPTIONS,
     {"lr-unit", "NAME", "weight",
-     "with logit, each rate is kappa, the step in logits; see below: "},
+     "with logit, each rate is kappa, the nominal step in logits; see below: "},
     {"seed", "LIST", "0..4", "seeds, as for torch.manual_seed"},
     {"steps", "N", "500", "training steps a run"},
     {"batch", "B", "32", "sequences a step"},
@@ -348,7 +348,9 @@ const command_spec STALL_COMMAND = {
         "flatter "
         "than the teacher, if entropies differ by more than ln T / 10 and one scalar on the logits "
         "would halve the ratio; else alike.\n"
-        "kappa, the step in logits: lr s^2 d_k (g_q^2 + g_k^2) / 2 for a factor s and first "
+        "kappa, the nominal step in logits (how far a step moves them at a given gradient of the "
+        "logits, over that of sqrt at lr 1): lr s^2 d_k (g_q^2 + g_k^2) / 2 for a factor s and "
+        "first "
         "weights "
         "times g_q, g_k (sqrt: lr; none: lr d_k); adam, adamw: lr s d_k (g_q + g_k) / 2; for rules "
         "that divide by norms measured on the first batch.",

@@ -1,6 +1,7 @@
-/* kappa.h: the step in logit space. Leaving out the scale under gradient descent changes two things
- * only: how sharp training starts, and kappa, how far one step moves the logits. At one kappa rules
- * differ in their start alone.
+/* kappa.h: the nominal step in logits. Leaving out the scale under gradient descent changes two
+ * things only: how sharp training starts, and kappa, how far one step moves the logits at a given
+ * gradient of the logits, over that of sqrt at lr 1. At one kappa rules differ in their start
+ * alone.
  *
  *   kappa = lr s^2 d_k (g_q^2 + g_k^2) / 2      sgd, momentum        (sqrt: lr; none: lr d_k)
  *   kappa = lr s d_k (g_q + g_k) / 2            adam, adamw, whose steps do not grow with dL/dW

@@ -35,7 +35,7 @@ typedef struct sweep_config {
     tt_size every;
     gain_kind gain_kind; /* d_k^(-1/4) and d_k^(1/4), or a number */
     double gain;
-    bool lr_in_logits; /* each rate's lr is kappa, the step in logit space */
+    bool lr_in_logits; /* each rate's lr is kappa, the nominal step in logits */
     int threads;
 } sweep_config;
 

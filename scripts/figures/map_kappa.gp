@@ -83,7 +83,7 @@ YLO = YMIN - (XMIN == -2 && YMIN == -2 ? 2.5 : 0.5) * WY   # room for the first 
 set tmargin at screen 0.835; set bmargin at screen 0.120
 set multiplot
 eval heading(title_, METHOD . ", " . SETTINGS . "; numbers: steps until the ratio was 0.1")
-eval y_name(3, "kappa: how far a step moves the logits (log scale)", 0.4775)
+eval y_name(3, "kappa: nominal step in logits (log scale)", 0.4775)
 set label 4 "sigma0: standard deviation of the first logits (log scale)" at screen (LEFT + RIGHT) / 2, screen 0.030 center noenhanced
 
 # The legend, right of the panels.

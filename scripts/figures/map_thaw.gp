@@ -60,7 +60,7 @@ BARE = 0
 set tmargin at screen 0.80; set bmargin at screen 0.125
 set multiplot
 # (scripts/thaw leaves T, batch and d_model at their defaults.)
-eval heading(title_, sprintf("without the scale, sgd, T 16, batch 32%s; kappa: first step in logits; %s", SWITCH ? sprintf("; temperature: learned from step %d on", SWITCH) : "", words(SEEDS) > 1 ? sprintf("%d seeds, each a line", words(SEEDS)) : "one seed"))
+eval heading(title_, sprintf("without the scale, sgd, T 16, batch 32%s; kappa: nominal step in logits; %s", SWITCH ? sprintf("; temperature: learned from step %d on", SWITCH) : "", words(SEEDS) > 1 ? sprintf("%d seeds, each a line", words(SEEDS)) : "one seed"))
 set lmargin at screen 0.098; set rmargin at screen 0.575
 unset title
 set xlabel "step (log scale)" noenhanced offset 0, 0.3
