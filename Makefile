@@ -128,7 +128,8 @@ FUZZ_RUNS ?= 10000000
 fuzz:
 	@mkdir -p build/fuzz/corpus
 	clang $(STANDARD) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -Iexperiments tests/fuzz/fuzz_npy.c experiments/heads/npy.c experiments/heads/array.c experiments/heads/array_file.c -lm -o build/fuzz/npy
+	  -Iexperiments tests/fuzz/fuzz_npy.c \
+	  $(addprefix experiments/heads/,npy.c array.c array_csv.c array_file.c other_format.c) experiments/common/memory.c -lm -o build/fuzz/npy
 	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
 
 # Deliberate faults, one at a time: does a test notice each? Takes most of an hour.

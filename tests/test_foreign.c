@@ -192,7 +192,8 @@ START_TEST(a_demand_beside_the_formats_fails_what_misses_it) {
     ck_assert_int_eq(judge_scratch("--rtol 1e-4")->code, 0);
     ck_assert_int_eq(judge_scratch("--rtol 1e-12")->code, 1);
     assert_refused(2, "--rtol '1': expected a number below 1", ALL_FILES " --rtol 1");
-    assert_refused(2, "of the mask's files and --precision", "gradcheck --precision float16");
+    assert_refused(2, "of the mask's files, --bf16 and --precision",
+                   "gradcheck --precision float16");
 }
 END_TEST
 

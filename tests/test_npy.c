@@ -255,11 +255,10 @@ static const struct {
     {"<c8", "complex"},
     {"|O", "Python object"},
     {"<U5", "text"},
-    {"|V2", "raw bytes"},
+    {"|V4", "raw bytes"},
     {"<M8[ns]", "no number"},
     {"", "no number"},
     {"<f16", "float of another size or byte order"},
-    {"=f8", "float of another size or byte order"},
     {"|f8", "float of another size or byte order"},
     {"<f1", "float of another size or byte order"},
 };
@@ -358,8 +357,7 @@ START_TEST(binary_that_is_no_npy_is_refused) {
 END_TEST
 
 START_TEST(zip_archive_is_named) {
-    expect_refusal(csv("PK\3\4"), EVERYTHING,
-                   "a zip archive (.npz or PyTorch); expected one array from numpy.save");
+    expect_refusal(csv("PK\3\4"), EVERYTHING, "a zip archive; expected one array from numpy.save");
 }
 END_TEST
 
@@ -459,8 +457,8 @@ static const struct {
     {"1e999\n", "row 1 (line 1), column 1: found '1e999'; expected a number within the range of a "
                 "double"},
     {"12345678901234567890123456789012345678x\n",
-     "row 1 (line 1), column 1: found '1234567890123456789012345678...'; expected a decimal "
-     "number"},
+     "row 1 (line 1), column 1: found '1234567890123456789012345678...' (39 characters); "
+     "expected a decimal number"},
 };
 
 START_TEST(bad_csv_is_refused_with_its_place) {

@@ -7,6 +7,7 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "common/memory.h"
 #include "tt/kernel.h"
 
 tt_size machine_processors(void) {
@@ -15,11 +16,7 @@ tt_size machine_processors(void) {
 }
 
 double machine_memory(void) {
-    double memory = 0;
-#ifdef _SC_PHYS_PAGES
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && bytes > 0) memory = (double)pages * (double)bytes;
-#endif
+    const double memory = memory_physical();
     return memory < (double)PTRDIFF_MAX ? memory : (double)PTRDIFF_MAX;
 }
 

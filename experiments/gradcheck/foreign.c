@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "common/csv.h"
-#include "common/output.h"
 #include "common/text.h"
 #include "gradcheck/diagnosis.h"
-#include "heads/array_file.h"
+#include "heads/input.h"
+#include "heads/numbering.h"
 
 static const char *verdict_word(tt_gradcheck_verdict v) {
     static const char *const WORDS[] = {"PASS", "FAIL", "INCONCLUSIVE"};
@@ -27,14 +27,16 @@ static bool read_given(const foreign_request *r, const head_files *f, array file
     for (int i = 0; i < HEAD_GRADIENTS; i++) {
         const char *path = r->given->path[i];
         const array *shape = head_gradient_shape(f, i);
-        char error[ARRAY_ERROR_SIZE], a[SHAPE_BYTES], b[SHAPE_BYTES];
+        char a[SHAPE_BYTES], b[SHAPE_BYTES], hint[NUMBERING_HINT];
         if (!path[0]) continue;
-        output_protect(path);
-        if (!array_file_read(path, ARRAY_ALLOW_NONFINITE, &file[i], error, sizeof error))
-            return complain("%s", error);
-        if (!same_shape(&file[i], shape))
-            return complain("%s: shape %s; expected %s, as %s is the gradient of it", path,
-                            array_shape(a, &file[i]), array_shape(b, shape), head_gradient_name(i));
+        if (!input_read(path, ARRAY_ALLOW_NONFINITE | head_paths_accept(r->paths), &file[i]))
+            return false;
+        if (same_shape(&file[i], shape)) continue;
+        (void)numbering_hint(hint, &file[i], shape, true);
+        if (!hint[0]) (void)numbering_hint(hint, &file[i], shape, false);
+        return complain("%s: shape %s; expected %s, as %s is the gradient of it%s", path,
+                        array_shape(a, &file[i]), array_shape(b, shape), head_gradient_name(i),
+                        hint);
     }
     return true;
 }
@@ -47,9 +49,11 @@ static number_list list_of(const array *a) {
     return (number_list){a->data, array_count(a)};
 }
 
-/* The format of the widest file: what its type or its digits can hold. */
+/* The format of the widest file: what its type or its digits can hold; of two bytes, the coarser
+ * where both are there. */
 static const number_format *format_of_files(const array *file, int *digits) {
     int bytes = 0;
+    bool bfloats = false;
     *digits = 0;
     for (int i = 0; i < HEAD_GRADIENTS; i++) {
         if (!file[i].data) continue;
@@ -57,7 +61,9 @@ static const number_format *format_of_files(const array *file, int *digits) {
         if (few && file[i].digits > *digits) *digits = file[i].digits;
         const int size = few ? 4 : file[i].item_bytes;
         if (size > bytes) bytes = size;
+        bfloats = bfloats || file[i].kind == ARRAY_BFLOATS;
     }
+    if (bytes == 2 && bfloats) return format_find("bfloat16");
     return format_find(bytes == 2 ? "float16" : bytes == 4 ? "float32" : "float64");
 }
 

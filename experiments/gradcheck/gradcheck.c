@@ -27,11 +27,9 @@ static const char *op_word(int i) {
     return i < OP_GROUPS ? GROUPS[i] : case_op_name(i - OP_GROUPS);
 }
 
-static const option_words WORDS[] = {{"op", op_word},
-                                     {"mask", case_mask_name},
-                                     {"fault", fault_name},
-                                     {"precision", format_name},
-                                     {NULL, NULL}};
+static const option_words WORDS[] = {
+    {"op", op_word},       {"mask", case_mask_name},   {"mask-per", mask_axis_word},
+    {"fault", fault_name}, {"precision", format_name}, {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"op", "NAME", "all",
@@ -62,8 +60,8 @@ static const option_spec OPTIONS[] = {
     {"dv", "FILE", "", "dV; --scale is then one rule (default: sqrt), --mask as in inspect"},
     {"precision", "NAME", "",
      "with --q: the format it was computed in (default: by the values, or the files): "},
-    {"key-lengths", "FILE", "", "with --q: one length for each batch entry"},
-    {"allowed", "FILE", "", "with --q: 1 may attend, 0 may not"},
+    MASK_FILE_OPTIONS("with --q: "),
+    HEAD_FILE_OPTIONS,
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/gradcheck.csv", "CSV of all results"),
     {"quiet", NULL, "", "print failures and the last line only"},
@@ -139,18 +137,21 @@ static int given(const options *o, const char *const *names, int count) {
 static bool read_files(request *q) {
     static const char *const INPUTS[] = {"q", "k", "v", "do"},
                              *const OUTPUTS[] = {"dq", "dk", "dv"},
-                             *const WITH[] = {"key-lengths", "allowed", "precision"};
+                             *const WITH[] = {"key-lengths", "allowed", "hidden",   "mask-additive",
+                                              "mask-per",    "bf16",    "precision"};
     const options *o = q->text;
-    int inputs = given(o, INPUTS, 4), outputs = given(o, OUTPUTS, 3), with = given(o, WITH, 3);
+    int inputs = given(o, INPUTS, 4), outputs = given(o, OUTPUTS, 3),
+        with = given(o, WITH, (int)(sizeof WITH / sizeof *WITH));
     q->from_files = inputs == 4 && outputs > 0;
     if (!q->from_files && inputs + outputs + with > 0)
-        return complain("gradcheck: expected --q, --k, --v, --do and one or more of --dq, --dk, "
-                        "--dv together, or none of these, of the mask's files and --precision");
+        return complain(
+            "gradcheck: expected --q, --k, --v, --do and one or more of --dq, --dk, "
+            "--dv together, or none of these, of the mask's files, --bf16 and --precision");
     int format;
     if (!options_choice(o, "precision", &format)) return false;
     q->format = format_at(format);
     q->paths = (head_paths){options_text(o, "q"), options_text(o, "k"), options_text(o, "v"),
-                            options_text(o, "do")};
+                            options_text(o, "do"), options_flag(o, "bf16")};
     q->gradients =
         (gradient_paths){{options_text(o, "dq"), options_text(o, "dk"), options_text(o, "dv")}};
     return true;
@@ -408,6 +409,12 @@ static int run_foreign(const request *q, results *to, FILE *table) {
     return results_commit(to) && !bad ? EXIT_OK : EXIT_FAILED;
 }
 
+static void print_more(FILE *to) {
+    mask_shapes_help(to);
+    (void)fputc('\n', to);
+    scale_option_help(to);
+}
+
 static int run_gradcheck(const options *o) {
     static request q;
     results to;
@@ -437,6 +444,6 @@ const command_spec GRADCHECK_COMMAND = {
         "FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
         "lie stem_steps.csv (error against step, for the figure gradcheck_steps) and stem.meta.",
     .examples = EXAMPLES,
-    .more = scale_option_help,
+    .more = print_more,
     .run = run_gradcheck,
 };

@@ -38,11 +38,12 @@ const char *array_place(char buffer[SHAPE_BYTES], const array *a, ptrdiff_t i) {
 }
 
 double array_half_digit(const array *a, double x) {
+    enum { SHOWN = 40 }; /* digits that fit in the text; more say nothing of the exponent */
     char text[64];
     int exponent = -a->decimals;
     if (a->digits == 0 || !isfinite(x) || (x == 0 && a->decimals < 0)) return 0;
     if (a->decimals < 0) {
-        (void)snprintf(text, sizeof text, "%.*e", a->digits - 1, x);
+        (void)snprintf(text, sizeof text, "%.*e", (a->digits < SHOWN ? a->digits : SHOWN) - 1, x);
         exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10) - (a->digits - 1);
     }
     (void)snprintf(text, sizeof text, "0.5e%d", exponent);

@@ -8,18 +8,13 @@
 /* Reads the file at path: [T,d], [H,T,d] or [B,H,T,d] from .npy (see npy_parse), [T,d] from CSV
  * (see array_csv_parse). accept holds enum array_accept flags. On success *out owns its data
  * (array_free). On failure *out is empty and error holds one line that starts with path: what
- * was found and what is expected. Only regular files that are not empty are read. */
+ * was found and what is expected. Only regular files that are not empty are read, and of these no
+ * more than the first 64 KiB where they are no such file, or where more memory is needed than is
+ * available now. */
 bool array_file_read(const char *path, unsigned accept, array *out, char *error, size_t error_size);
 
 /* The same for a file held in bytes[0..length); error does not start with a name. */
 bool array_file_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
                       char *error, size_t error_size);
-
-/* Reads CSV text: ',' between numbers, '.' for decimals, rows of one length, LF or CRLF, lines that
- * start with '#' and blank lines at the end skipped; gives shape [rows, columns] and item_bytes 8.
- * nan and inf pass only with ARRAY_ALLOW_NONFINITE; hexadecimal and overflowing numbers never do.
- * Errors as for npy_parse. Must run in the C locale, as strtod reads the decimal point. */
-bool array_csv_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out,
-                     char *error, size_t error_size);
 
 #endif

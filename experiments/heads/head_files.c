@@ -7,38 +7,8 @@
 
 #include "common/machine.h"
 #include "common/message.h"
-#include "common/output.h"
-#include "heads/array_file.h"
-
-/* ---- The mask options ------------------------------------------------------------------------ */
-
-const char *mask_word(int i) {
-    static const char *const WORDS[] = {[TT_CAUSAL_NONE] = "none",
-                                        [TT_CAUSAL_TOP_LEFT] = "causal-top-left",
-                                        [TT_CAUSAL_BOTTOM_RIGHT] = "causal-bottom-right"};
-    return i <= TT_CAUSAL_BOTTOM_RIGHT ? WORDS[i] : NULL;
-}
-
-bool mask_request_read(const options *o, mask_request *out) {
-    int causal;
-    *out = (mask_request){.unaligned = options_flag(o, "causal"),
-                          .key_lengths = options_text(o, "key-lengths"),
-                          .allowed = options_text(o, "allowed")};
-    if (out->unaligned && options_given(o, "mask"))
-        return complain("--causal and --mask %s: expected one of them", options_text(o, "mask"));
-    if (out->unaligned) out->causal = TT_CAUSAL_TOP_LEFT;
-    if (!options_word(o, "mask", mask_word, &causal)) return false;
-    if (causal >= 0) out->causal = (tt_causal)causal;
-    return true;
-}
-
-bool mask_request_fits(const mask_request *mask, tt_size queries, tt_size keys) {
-    return !mask->unaligned || queries == keys ||
-           complain("--causal with %td queries and %td keys: expected --mask causal-top-left "
-                    "(query 0 stands at key 0) or --mask causal-bottom-right (the last query "
-                    "stands at the last key)",
-                    queries, keys);
-}
+#include "heads/input.h"
+#include "heads/numbering.h"
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
@@ -52,15 +22,18 @@ static tt_size size_of(const array *a, int from_end) {
 /* Whether b, if it is there, has the sizes that it must share with a. */
 static bool fits(const char *a_path, const array *a, const char *b_path, const array *b,
                  const int *shared, const char *const *names) {
-    char a_shape[SHAPE_BYTES], b_shape[SHAPE_BYTES];
+    char a_shape[SHAPE_BYTES], b_shape[SHAPE_BYTES], hint[NUMBERING_HINT] = "";
     const char *what = NULL;
     if (!b->data) return true;
     if (a->ndim != b->ndim) what = "number of dimensions";
-    for (int i = 0; !what && shared[i]; i++)
-        if (size_of(a, shared[i]) != size_of(b, shared[i])) what = names[i];
+    for (int i = 0; !what && shared[i]; i++) {
+        if (size_of(a, shared[i]) == size_of(b, shared[i])) continue;
+        what = names[i];
+        (void)numbering_hint(hint, a, b, shared[i] == TOKENS);
+    }
     if (!what) return true;
-    return complain("%s %s does not fit %s %s: expected the same %s", b_path,
-                    array_shape(b_shape, b), a_path, array_shape(a_shape, a), what);
+    return complain("%s %s does not fit %s %s: expected the same %s%s", b_path,
+                    array_shape(b_shape, b), a_path, array_shape(a_shape, a), what, hint);
 }
 
 static bool heads_fit(const head_files *f) {
@@ -69,6 +42,18 @@ static bool heads_fit(const head_files *f) {
     return complain("%s has %td heads, %s has %td: expected as many, or fewer that divide them "
                     "(grouped queries)",
                     f->paths.q, heads, f->paths.k, key_heads);
+}
+
+/* Queries may be more or fewer than keys, but one more is likelier a header that counts columns. */
+static bool no_header(const head_files *f) {
+    const tt_size more = size_of(&f->q, TOKENS) - size_of(&f->k, TOKENS);
+    const array *larger = more == 1 ? &f->q : &f->k;
+    char shape[SHAPE_BYTES];
+    if ((more != 1 && more != -1) || !numbering_row(larger, NUMBERING_SURE)) return true;
+    return complain("%s %s: its first row is 0, 1, 2, ..., and %s has one row less; if pandas "
+                    "wrote it, expected " ARRAY_PANDAS,
+                    more == 1 ? f->paths.q : f->paths.k, array_shape(shape, larger),
+                    more == 1 ? f->paths.k : f->paths.q);
 }
 
 static bool shapes_fit(head_files *f) {
@@ -82,7 +67,7 @@ static bool shapes_fit(head_files *f) {
     if (!fits(p->q, &f->q, p->k, &f->k, QK, QK_NAMES) || !heads_fit(f) ||
         !fits(p->k, &f->k, p->v, &f->v, KV, KV_NAMES) ||
         !fits(p->q, &f->q, p->d_out, &f->d_out, QO, QO_NAMES) ||
-        (f->v.data && !fits(p->v, &f->v, p->d_out, &f->d_out, VO, VO_NAMES)))
+        (f->v.data && !fits(p->v, &f->v, p->d_out, &f->d_out, VO, VO_NAMES)) || !no_header(f))
         return false;
     f->batch = size_of(&f->q, BATCH);
     f->heads = size_of(&f->q, HEADS);
@@ -101,84 +86,6 @@ bool head_files_fit(const head_files *f, tt_size matrices) {
                         f->paths.k, matrices, f->queries, f->keys);
 }
 
-/* ---- Masks from files ------------------------------------------------------------------------ */
-
-static bool read_array(const char *path, unsigned accept, array *out) {
-    char error[ARRAY_ERROR_SIZE];
-    output_protect(path);
-    if (!path[0] || array_file_read(path, accept, out, error, sizeof error)) return true;
-    return complain("%s", error);
-}
-
-/* A list of any orientation: [B], or a row or column of a CSV. */
-static bool take_key_lengths(const char *path, const array *a, head_files *f) {
-    char shape[SHAPE_BYTES];
-    if (array_count(a) != f->batch) {
-        return complain("%s %s: expected one key length for each of %td batch entries", path,
-                        array_shape(shape, a), f->batch);
-    }
-    f->key_lengths = malloc((size_t)f->batch * sizeof *f->key_lengths);
-    if (!f->key_lengths) return complain("out of memory");
-    for (tt_size b = 0; b < f->batch; b++) {
-        double length = a->data[b];
-        if (!(length >= 0 && length <= (double)f->keys && length == floor(length))) {
-            return complain("%s: %g at [%td]; expected key lengths from 0 to %td", path, length, b,
-                            f->keys);
-        }
-        f->key_lengths[b] = (tt_size)length;
-    }
-    return true;
-}
-
-/* The sizes of the mask's leading dimensions; 1 stands for all. Three dimensions are [B,Tq,Tk], or
- * [H,Tq,Tk] where Q has no batch. */
-static bool allowed_shape_fits(const array *a, head_files *f) {
-    f->allowed_batches = size_of(a, BATCH);
-    f->allowed_heads = size_of(a, HEADS);
-    if (a->ndim == HEADS && f->allowed_heads == f->batch) {
-        f->allowed_batches = f->batch;
-        f->allowed_heads = 1;
-    }
-    return a->ndim >= TOKENS && size_of(a, WIDTH) == f->keys && size_of(a, TOKENS) == f->queries &&
-           (f->allowed_batches == 1 || f->allowed_batches == f->batch) &&
-           (f->allowed_heads == 1 ||
-            (f->allowed_heads == f->heads && (a->ndim == BATCH || f->batch == 1)));
-}
-
-static bool take_allowed(const char *path, const array *a, head_files *f) {
-    char shape[SHAPE_BYTES];
-    if (!allowed_shape_fits(a, f)) {
-        return complain("%s %s: expected [Tq,Tk], [B,Tq,Tk] or [B,H,Tq,Tk] with B %td, H %td, "
-                        "Tq %td, Tk %td",
-                        path, array_shape(shape, a), f->batch, f->heads, f->queries, f->keys);
-    }
-    tt_size count = array_count(a);
-    f->allowed = malloc((size_t)count);
-    if (!f->allowed) return complain("out of memory");
-    for (tt_size i = 0; i < count; i++) {
-        if (a->data[i] != 0 && a->data[i] != 1) {
-            return complain("%s: %g at query %td, key %td; expected 1 (may attend) or 0 (may "
-                            "not), no mask to be added",
-                            path, a->data[i], i / f->keys % f->queries, i % f->keys);
-        }
-        f->allowed[i] = a->data[i] != 0;
-    }
-    return true;
-}
-
-static bool read_masks(const mask_request *mask, head_files *f) {
-    array lengths = {0}, allowed = {0};
-    unsigned accept = ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE; /* refused below, with reason */
-    f->causal = mask->causal;
-    bool good = read_array(mask->key_lengths, accept, &lengths) &&
-                (!lengths.data || take_key_lengths(mask->key_lengths, &lengths, f)) &&
-                read_array(mask->allowed, accept, &allowed) &&
-                (!allowed.data || take_allowed(mask->allowed, &allowed, f));
-    array_free(&lengths);
-    array_free(&allowed);
-    return good;
-}
-
 /* ---- One head at a time ---------------------------------------------------------------------- */
 
 tt_size head_files_key_entry(const head_files *f, tt_size entry) {
@@ -192,6 +99,10 @@ static tt_tensor matrix_of(const array *a, tt_size entry) {
     return tt_tensor_view(a->data + entry * rows * cols, 1, rows, cols);
 }
 
+static mask_sizes sizes_of(const head_files *f) {
+    return (mask_sizes){f->batch, f->heads, f->queries, f->keys};
+}
+
 attention_head head_files_at(const head_files *f, tt_size entry) {
     tt_size b = entry / f->heads, h = entry % f->heads;
     tt_size key_entry = head_files_key_entry(f, entry);
@@ -199,13 +110,8 @@ attention_head head_files_at(const head_files *f, tt_size entry) {
                            .k = matrix_of(&f->k, key_entry),
                            .v = matrix_of(&f->v, key_entry),
                            .d_out = matrix_of(&f->d_out, entry)};
-    head.mask.causal = f->causal;
-    if (f->key_lengths) head.mask.key_lengths = f->key_lengths + b;
-    if (f->allowed) {
-        tt_size at =
-            (f->allowed_batches > 1 ? b : 0) * f->allowed_heads + (f->allowed_heads > 1 ? h : 0);
-        head.mask.allowed = f->allowed + at * f->queries * f->keys;
-    }
+    const mask_sizes sizes = sizes_of(f);
+    head.mask = mask_files_at(&f->masks, f->causal, &sizes, b, h);
     return head;
 }
 
@@ -274,20 +180,44 @@ static bool seen_rows_finite(const head_files *f, const char *path, const array 
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
+unsigned head_paths_accept(const head_paths *paths) {
+    return paths->bf16 ? ARRAY_BFLOAT16 : 0;
+}
+
+static bool read_arrays(const head_paths *p, head_files *out) {
+    const unsigned accept = head_paths_accept(p);
+    return input_read(p->q, accept | ARRAY_FINITE_FLOATS, &out->q) &&
+           input_read(p->k, accept | ARRAY_ALLOW_NONFINITE, &out->k) &&
+           input_read(p->v, accept | ARRAY_ALLOW_NONFINITE, &out->v) &&
+           input_read(p->d_out, accept | ARRAY_FINITE_FLOATS, &out->d_out);
+}
+
+static int read_masks(const mask_request *mask, head_files *f) {
+    const mask_sizes sizes = sizes_of(f);
+    if (!mask_request_fits(mask, f->queries, f->keys)) return EXIT_USAGE;
+    f->causal = mask->causal;
+    return mask_files_read(mask, &sizes, head_paths_accept(&f->paths), &f->masks);
+}
+
+static void warn_of_numbering(const head_files *f) {
+    const head_paths *p = &f->paths;
+    const array *const arrays[] = {&f->q, &f->k, &f->v, &f->d_out};
+    numbering_warn((const char *const[]){p->q, p->k, p->v, p->d_out}, arrays, 4);
+}
+
 int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out) {
     *out = (head_files){.paths = *paths};
     int code = EXIT_FAILED;
-    if (read_array(paths->q, ARRAY_FINITE_FLOATS, &out->q) &&
-        read_array(paths->k, ARRAY_ALLOW_NONFINITE, &out->k) &&
-        read_array(paths->v, ARRAY_ALLOW_NONFINITE, &out->v) &&
-        read_array(paths->d_out, ARRAY_FINITE_FLOATS, &out->d_out) && shapes_fit(out)) {
-        if (!mask_request_fits(mask, out->queries, out->keys))
-            code = EXIT_USAGE;
-        else if (read_masks(mask, out) && seen_rows_finite(out, paths->k, &out->k) &&
-                 seen_rows_finite(out, paths->v, &out->v))
-            code = EXIT_OK;
+    if (read_arrays(paths, out) && shapes_fit(out)) {
+        code = read_masks(mask, out);
+        if (code == EXIT_OK && (!seen_rows_finite(out, paths->k, &out->k) ||
+                                !seen_rows_finite(out, paths->v, &out->v)))
+            code = EXIT_FAILED;
     }
-    if (code != EXIT_OK) head_files_free(out);
+    if (code == EXIT_OK)
+        warn_of_numbering(out);
+    else
+        head_files_free(out);
     return code;
 }
 
@@ -296,7 +226,6 @@ void head_files_free(head_files *f) {
     array_free(&f->k);
     array_free(&f->v);
     array_free(&f->d_out);
-    free(f->key_lengths);
-    free(f->allowed);
+    mask_files_free(&f->masks);
     *f = (head_files){0};
 }

@@ -9,39 +9,24 @@
 
 #include "common/options.h"
 #include "heads/array.h"
-#include "tt/mask.h"
+#include "heads/mask_files.h"
+#include "tt/tensor.h"
 
-/* ---- The mask options, the same for every subcommand ----------------------------------------- */
+/* ---- Options that the subcommands share --------------------------------------------------------
+ */
 
-#define MASK_OPTIONS                                                                               \
-    {"mask", "NAME", "", "which keys a query may see (default: none masked): "},                   \
-        {"causal", NULL, "", "short for --mask causal-top-left, where that is the only one"},      \
-        {"key-lengths", "FILE", "", "one length for each batch entry: keys beyond it are masked"}, \
-    {                                                                                              \
-        "allowed", "FILE", "", "1 may attend, 0 may not: [Tq,Tk], [B,Tq,Tk] or [B,H,Tq,Tk]"        \
-    }
-
-typedef struct mask_request {
-    tt_causal causal;
-    bool unaligned;                    /* --causal: it did not say at which corner */
-    const char *key_lengths, *allowed; /* paths; "" for none */
-} mask_request;
-
-/* Reads the options of MASK_OPTIONS; prints one line and returns false on what cannot be meant. */
-bool mask_request_read(const options *o, mask_request *out);
-
-/* Whether the mask is one thing only for these sizes; if not, prints one line that names both
- * masks that could be meant. */
-bool mask_request_fits(const mask_request *mask, tt_size queries, tt_size keys);
-
-/* "none", "causal-top-left", "causal-bottom-right", by tt_causal, or NULL: a word_list. */
-const char *mask_word(int causal);
+#define HEAD_FILE_OPTIONS                                                                          \
+    { "bf16", NULL, "", ".npy of two raw bytes a number ('<V2', '|V2', uint16) are bfloat16" }
 
 /* ---- The files ------------------------------------------------------------------------------- */
 
 typedef struct head_paths {
     const char *q, *k, *v, *d_out; /* "" for none; Q and K there must be */
+    bool bf16;                     /* --bf16 */
 } head_paths;
+
+/* What --bf16 adds to enum array_accept. */
+unsigned head_paths_accept(const head_paths *paths);
 
 /* Q [B,H,Tq,d_k], K [B,G,Tk,d_k], V [B,G,Tk,d_v], dO [B,H,Tq,d_v]; without B, or without B and H,
  * where the files have fewer dimensions (these sizes are then 1). Heads come in groups: key head g
@@ -51,9 +36,7 @@ typedef struct head_files {
     array q, k, v, d_out; /* .data is NULL for what was not given */
     tt_size batch, heads, key_heads, queries, keys, d_k, d_v;
     tt_causal causal;
-    tt_size *key_lengths;   /* [B] or NULL */
-    unsigned char *allowed; /* [B or 1, H or 1, Tq, Tk] or NULL */
-    tt_size allowed_batches, allowed_heads;
+    mask_files masks;
 } head_files;
 
 /* One head of one batch entry, as views; a tensor's data is NULL where its file was not given. */
@@ -63,7 +46,8 @@ typedef struct attention_head {
 } attention_head;
 
 /* Reads the files and the mask's, and checks that all fit: sizes, and that every number is finite
- * but those of keys that no query may attend to. Returns EXIT_OK and the caller frees *out; or
+ * but those of keys that no query may attend to. Of a CSV whose first row or column seems to number
+ * it, one line warns. Returns EXIT_OK and the caller frees *out; or
  * EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was printed, and there is nothing to
  * free. The paths are borrowed. */
 int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out);

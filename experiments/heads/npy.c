@@ -20,14 +20,14 @@ enum {
 /* One file on its way from bytes to an array. */
 typedef struct reader {
     const unsigned char *bytes;
-    size_t length;
-    unsigned accept; /* enum array_accept */
+    size_t first, length; /* how many of the file's bytes are here, and how many it has */
+    unsigned accept;      /* enum array_accept */
     char *error;
     size_t error_size;
     const char *at; /* what is left of the header's text */
     const char *end;
     char descr[24];
-    char kind; /* 'f', 'b', 'i', 'u' */
+    char kind; /* 'f', 'b', 'i', 'u'; 'V' for bfloat16 */
     int item_bytes;
     bool big_endian;
     bool fortran_order;
@@ -165,6 +165,10 @@ static bool find_header(reader *in) {
         return array_fail(in->error, in->error_size,
                           "truncated: the header needs %llu bytes, the file has %zu",
                           (unsigned long long)start + text, in->length);
+    if (text > in->first - start)
+        return array_fail(in->error, in->error_size,
+                          "a header of %llu bytes; expected one within the first %zu",
+                          (unsigned long long)start + text, in->first);
     in->at = (const char *)in->bytes + start;
     in->end = in->at + text;
     return true;
@@ -193,22 +197,45 @@ static const char *kind_name(char kind) {
     }
 }
 
+static bool this_machine_is_big_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+/* Whether descr, of two bytes a number, can be what a framework's bfloat16 becomes in numpy: raw
+ * bytes or, viewed as such, uint16. In a file of integers the latter are themselves. */
+static bool may_be_bfloat16(const reader *in, char kind, int size) {
+    return size == 2 && (kind == 'V' || (kind == 'u' && !(in->accept & ARRAY_ALLOW_INTEGERS)));
+}
+
+static bool refuse_dtype(const reader *in, char kind, int size) {
+    const bool integers = (in->accept & ARRAY_ALLOW_INTEGERS) != 0;
+    if (may_be_bfloat16(in, kind, size))
+        return array_fail(in->error, in->error_size,
+                          "dtype '%s' (%s); if it is bfloat16, say --bf16", in->descr,
+                          kind_name(kind));
+    return array_fail(in->error, in->error_size,
+                      "dtype '%s' (%s); expected '<f2', '<f4', '<f8' or big-endian%s", in->descr,
+                      kind_name(kind), integers ? ", boolean or integer" : "");
+}
+
 /* Interprets descr: byte order, kind and size, such as <f4. */
 static bool read_dtype(reader *in) {
     const char *descr = in->descr;
     bool integers = (in->accept & ARRAY_ALLOW_INTEGERS) != 0;
-    bool formed = strlen(descr) == 3 && strchr("<>|", descr[0]) && strchr("1248", descr[2]);
+    bool formed = strlen(descr) == 3 && strchr("<>|=", descr[0]) && strchr("1248", descr[2]);
     char kind = strlen(descr) > 1 ? descr[1] : '\0';
     int size = formed ? descr[2] - '0' : 0;
+    bool bfloat16 = (in->accept & ARRAY_BFLOAT16) && may_be_bfloat16(in, kind, size);
     bool number = kind == 'f' && size >= 2;
     if (integers) number = number || kind == 'i' || kind == 'u' || (kind == 'b' && size == 1);
-    if (!formed || !number || (descr[0] == '|' && size > 1))
-        return array_fail(in->error, in->error_size,
-                          "dtype '%s' (%s); expected '<f2', '<f4', '<f8' or big-endian%s", descr,
-                          kind_name(kind), integers ? ", boolean or integer" : "");
-    in->kind = kind;
+    if (!bfloat16 && (!formed || !number || (descr[0] == '|' && size > 1)))
+        return refuse_dtype(in, kind, size);
+    in->kind = bfloat16 ? 'V' : kind;
     in->item_bytes = size;
-    in->big_endian = descr[0] == '>';
+    in->big_endian = descr[0] == '>' || (descr[0] == '=' && this_machine_is_big_endian());
     return true;
 }
 
@@ -252,14 +279,16 @@ static double half_to_double(uint64_t bits) {
     return value;
 }
 
+static double single_to_double(uint64_t bits) {
+    uint32_t narrow = (uint32_t)bits;
+    float single;
+    memcpy(&single, &narrow, sizeof single);
+    return (double)single;
+}
+
 static double decode_float(uint64_t bits, int item_bytes) {
     if (item_bytes == 2) return half_to_double(bits);
-    if (item_bytes == 4) {
-        uint32_t narrow = (uint32_t)bits;
-        float single;
-        memcpy(&single, &narrow, sizeof single);
-        return (double)single;
-    }
+    if (item_bytes == 4) return single_to_double(bits);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -275,6 +304,8 @@ static double decode_item(const reader *in, const unsigned char *item) {
         return bits != 0;
     case 'u':
         return (double)bits;
+    case 'V': /* the upper half of a single */
+        return single_to_double(bits << 16);
     case 'i':
         return bits & sign ? -(double)((sign << 1) - bits) : (double)bits;
     default:
@@ -307,36 +338,58 @@ static void decode_array(const reader *in, size_t count, double *data) {
 static bool check_values(const reader *in, size_t count, const double *data) {
     bool nonfinite_allowed = (in->accept & ARRAY_ALLOW_NONFINITE) != 0;
     size_t item = 0;
-    while (item < count && (in->kind == 'f' ? nonfinite_allowed || isfinite(data[item])
-                                            : fabs(data[item]) < 0x1p53))
+    const bool floats = in->kind == 'f' || in->kind == 'V';
+    while (item < count &&
+           (floats ? nonfinite_allowed || isfinite(data[item]) : fabs(data[item]) < 0x1p53))
         item++;
     if (item == count) return true;
     char place[SHAPE_BYTES];
     array a = {.ndim = in->ndim};
     memcpy(a.dim, in->dim, sizeof a.dim);
     (void)array_place(place, &a, (ptrdiff_t)item);
-    if (in->kind != 'f')
+    if (!floats)
         return array_fail(in->error, in->error_size, "%.0f at %s; expected integers below 2^53",
                           data[item], place);
     return array_fail(in->error, in->error_size, "%s at %s; attention needs finite numbers",
                       array_nonfinite(data[item]), place);
 }
 
+/* Finds out from the header what the file has, and whether it has as much; gives the count of
+ * items, which is 0 after an error. */
+static size_t read_start(reader *in) {
+    if (!find_header(in)) return 0;
+    const char *problem = parse_header(in);
+    if (problem)
+        return array_fail(in->error, in->error_size, "bad .npy header at byte %td: %s",
+                          in->at - (const char *)in->bytes, problem);
+    return read_dtype(in) ? check_size(in) : 0;
+}
+
+static array_kind kind_of(const reader *in) {
+    return in->kind == 'f' ? ARRAY_FLOATS : in->kind == 'V' ? ARRAY_BFLOATS : ARRAY_INTEGERS;
+}
+
+size_t npy_judge(const unsigned char *bytes, size_t first, size_t length, unsigned accept,
+                 char *error, size_t error_size) {
+    reader in = {.bytes = bytes,
+                 .first = first,
+                 .length = length,
+                 .accept = accept,
+                 .error = error,
+                 .error_size = error_size};
+    return read_start(&in);
+}
+
 bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out, char *error,
                size_t error_size) {
     reader in = {.bytes = bytes,
+                 .first = length,
                  .length = length,
                  .accept = accept,
                  .error = error,
                  .error_size = error_size};
     *out = (array){0};
-    if (!find_header(&in)) return false;
-    const char *problem = parse_header(&in);
-    if (problem)
-        return array_fail(error, error_size, "bad .npy header at byte %td: %s",
-                          in.at - (const char *)bytes, problem);
-    if (!read_dtype(&in)) return false;
-    size_t count = check_size(&in);
+    size_t count = read_start(&in);
     if (count == 0) return false;
     double *data = malloc(count * sizeof *data);
     if (!data) return array_fail(error, error_size, "no memory for %zu numbers", count);
@@ -345,7 +398,11 @@ bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, array
         free(data);
         return false;
     }
-    *out = (array){.ndim = in.ndim, .data = data, .item_bytes = in.item_bytes, .decimals = -1};
+    *out = (array){.ndim = in.ndim,
+                   .data = data,
+                   .kind = kind_of(&in),
+                   .item_bytes = in.item_bytes,
+                   .decimals = -1};
     memcpy(out->dim, in.dim, sizeof out->dim);
     return true;
 }

@@ -11,15 +11,21 @@
 
 #include "heads/array.h"
 
-/* Reads the .npy file held in bytes[0..length): version 1.0 to 3.0, <f2 <f4 <f8 or their big-endian
- * forms, C or Fortran order. accept holds array_accept flags; integers must lie within +-2^53,
- * where a double is exact.
+/* Reads the .npy file held in bytes[0..length): version 1.0 to 3.0, <f2 <f4 <f8, their big-endian
+ * forms or =f2 =f4 =f8 in this machine's order, C or Fortran order. accept holds array_accept
+ * flags; integers must lie within +-2^53, where a double is exact.
  *
  * On success *out owns its data. On failure *out is empty and error holds one line without the name
  * of the file: what was found and what is expected. Nothing is allocated until the sizes that the
  * header claims have been checked against length. */
 bool npy_parse(const unsigned char *bytes, size_t length, unsigned accept, array *out, char *error,
                size_t error_size);
+
+/* How many numbers a file of `length` bytes has whose first bytes are these, all of its header
+ * among them; 0, with the error as above, for one that npy_parse would refuse by header and size.
+ */
+size_t npy_judge(const unsigned char *bytes, size_t first, size_t length, unsigned accept,
+                 char *error, size_t error_size);
 
 /* Writes data (C order, shape dim[0..ndim), 1 to 4 dimensions, each >= 1) as version 1.0, '<f8':
  * the bytes that numpy.save (NumPy 1.23 and later) writes. False, and nothing written, for another

@@ -19,7 +19,8 @@
 #include "inspect/save.h"
 #include "tt/attention.h"
 
-static const option_words WORDS[] = {{"mask", mask_word}, {NULL, NULL}};
+static const option_words WORDS[] = {
+    {"mask", mask_word}, {"mask-per", mask_axis_word}, {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"q", "FILES", "", "queries: .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]; one file a layer"},
@@ -28,6 +29,7 @@ static const option_spec OPTIONS[] = {
     {"v", "FILES", "", "values; only --save-gradients needs them"},
     {"do", "FILE", "", "gradient of the output for --save-gradients (default: random)"},
     MASK_OPTIONS,
+    HEAD_FILE_OPTIONS,
     {"scale", "RULE", "sqrt", "the model's scaling rule, or a number; see below"},
     RESULTS_OPTIONS("results/inspect.csv", "the statistics"),
     {"heads", "LIST", "", "write the weights of these heads too, for a figure"},
@@ -181,7 +183,8 @@ static int run_layer(run *r) {
     const request *q = r->request;
     const int n = r->layer;
     head_files f;
-    head_paths paths = {q->q.path[n], q->k.path[n], q->v.count > 0 ? q->v.path[n] : "", q->d_out};
+    head_paths paths = {q->q.path[n], q->k.path[n], q->v.count > 0 ? q->v.path[n] : "", q->d_out,
+                        options_flag(q->text, "bf16")};
     int code = head_files_read(&paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
     code = measure_layer(r, &f);
@@ -190,9 +193,9 @@ static int run_layer(run *r) {
 }
 
 static const char *mask_words(const request *q, char *text, size_t size) {
-    (void)snprintf(text, size, "%s%s%s", mask_word((int)q->mask.causal),
-                   q->mask.key_lengths[0] ? " and key lengths" : "",
-                   q->mask.allowed[0] ? " and allowed" : "");
+    (void)snprintf(text, size, "%s%s%s%s", mask_word((int)q->mask.causal),
+                   q->mask.key_lengths[0] ? " and key lengths" : "", q->mask.file[0] ? " and " : "",
+                   q->mask.file[0] ? mask_file_word(&q->mask) : "");
     return text;
 }
 
@@ -222,6 +225,12 @@ static int run_all(run *r) {
     results_discard(&r->files);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);
     return code;
+}
+
+static void print_more(FILE *to) {
+    mask_shapes_help(to);
+    (void)fputc('\n', to);
+    scale_option_help(to);
 }
 
 static int run_inspect(const options *o) {
@@ -265,6 +274,6 @@ const command_spec INSPECT_COMMAND = {
         "one key only has entropy and Jacobian 0 and counts, but not in the mean of entropy / ln "
         "n.",
     .examples = EXAMPLES,
-    .more = scale_option_help,
+    .more = print_more,
     .run = run_inspect,
 };

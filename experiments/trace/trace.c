@@ -19,8 +19,11 @@ static const char *format_word(int i) {
     return WORDS[i];
 }
 
-static const option_words WORDS[] = {
-    {"lesson", trace_lesson_name}, {"mask", mask_word}, {"format", format_word}, {NULL, NULL}};
+static const option_words WORDS[] = {{"lesson", trace_lesson_name},
+                                     {"mask", mask_word},
+                                     {"mask-per", mask_axis_word},
+                                     {"format", format_word},
+                                     {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"lesson", "NAME", "soft-lookup", "what is traced, unless files are given: "},
@@ -30,6 +33,7 @@ static const option_spec OPTIONS[] = {
     {"heads", "LIST", "", "of your own input these heads only, from 0, of each batch entry"},
     {"do", "FILE", "", "gradient of the output for the way back (default: 1 everywhere)"},
     MASK_OPTIONS,
+    HEAD_FILE_OPTIONS,
     {"scale", "RULE", "sqrt", "a scaling rule or a number; see below"},
     {"backward", NULL, "", "the way back too: dO -> dV, dP -> dZ -> dS -> dQ, dK; implied by --do"},
     {"format", "NAME", "text", ""},
@@ -52,14 +56,15 @@ static bool read_input(request *q) {
     const options *o = q->text;
     head_paths *p = &q->paths;
     *p = (head_paths){options_text(o, "q"), options_text(o, "k"), options_text(o, "v"),
-                      options_text(o, "do")};
+                      options_text(o, "do"), options_flag(o, "bf16")};
     bool files = p->q[0] || p->k[0] || p->v[0] || p->d_out[0];
     if (files && options_given(o, "lesson"))
         return complain("--lesson with --q, --k, --v or --do: expected a lesson or files");
     if (files && (!p->q[0] || !p->k[0] || !p->v[0]))
         return complain("own input: expected --q, --k and --v");
-    if (!files && (q->mask.key_lengths[0] || q->mask.allowed[0]))
-        return complain("--key-lengths and --allowed: expected with --q, --k and --v");
+    if (!files && (q->mask.key_lengths[0] || q->mask.file[0] || p->bf16))
+        return complain("--key-lengths, --allowed, --hidden, --mask-additive and --bf16: expected "
+                        "with --q, --k and --v");
     if (!files && options_given(o, "heads"))
         return complain("--heads: expected with --q, --k and --v; a lesson has one head");
     q->lesson = -1;
@@ -107,9 +112,9 @@ static void show_files(const request *q, const head_files *f) {
         show_line(s,
                   "%td heads of queries share %td of keys and values: each is repeated %td times%s",
                   f->heads, f->key_heads, f->heads / f->key_heads, end);
-    show_line(s, "mask %s%s%s, scale %s%s", mask_word((int)f->causal),
-              f->key_lengths ? ", key lengths" : "", f->allowed ? ", allowed" : "",
-              q->settings.rule->name, end);
+    show_line(s, "mask %s%s%s%s, scale %s%s", mask_word((int)f->causal),
+              f->masks.key_lengths ? ", key lengths" : "", f->masks.allowed ? ", " : "",
+              f->masks.allowed ? mask_file_word(&q->mask) : "", q->settings.rule->name, end);
     if (!s->markdown) show_gap(s);
 }
 
@@ -144,6 +149,8 @@ static int run_files(const request *q) {
 
 static void print_more(FILE *to) {
     trace_lessons_help(to);
+    (void)fputc('\n', to);
+    mask_shapes_help(to);
     (void)fputc('\n', to);
     scale_option_help(to);
 }
