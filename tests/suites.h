@@ -26,6 +26,7 @@
     X(reference, QUICK)                                                                            \
     X(npy, QUICK)                                                                                  \
     X(trace, QUICK)                                                                                \
+    X(masks, QUICK)                                                                                \
     X(inspect, QUICK)                                                                              \
     X(precision, QUICK)                                                                            \
     X(theory, LONG)                                                                                \

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "suites.h"
 #include "support.h"
@@ -272,6 +273,62 @@ START_TEST(dtype_that_is_no_float_is_refused_by_name) {
 }
 END_TEST
 
+START_TEST(this_machines_byte_order_is_read) {
+    array a;
+    const double numbers[2] = {1.5, -2};
+    file f = npy("{'descr': '=f8', 'fortran_order': False, 'shape': (1, 2)}");
+    append(&f, numbers, sizeof numbers);
+    ck_assert_msg(parse(f, ARRAY_FINITE_FLOATS, &a), "%s", error);
+    ck_assert_mem_eq(a.data, numbers, sizeof numbers);
+    array_free(&a);
+}
+END_TEST
+
+/* 1.5, -0.25, the largest of bfloat16 and its smallest above 0. */
+static file bfloats(const char *descr) {
+    char header[128];
+    (void)snprintf(header, sizeof header,
+                   "{'descr': '%s', 'fortran_order': False, 'shape': (2, 2)}", descr);
+    file f = npy(header);
+    append(&f, descr[0] == '>' ? "\x3f\xc0\xbe\x80\x7f\x7f\0\1" : "\xc0\x3f\x80\xbe\x7f\x7f\1\0",
+           8);
+    return f;
+}
+
+START_TEST(bfloat16_is_read_where_it_is_said) {
+    static const char *const DESCR[] = {"<V2", "|V2", "=V2", "<u2", ">u2"};
+    const double values[] = {1.5, -0.25, 0x1.fep127, 0x1p-133};
+    for (int i = 0; i < LENGTH(DESCR); i++) {
+        array a;
+        ck_assert_msg(parse(bfloats(DESCR[i]), ARRAY_BFLOAT16, &a), "%s: %s", DESCR[i], error);
+        ck_assert(a.kind == ARRAY_BFLOATS && a.item_bytes == 2);
+        for (int n = 0; n < 4; n++) ck_assert_double_eq(a.data[n], values[n]);
+        array_free(&a);
+    }
+}
+END_TEST
+
+START_TEST(bfloat16_is_not_guessed) {
+    expect_refusal(bfloats("<V2"), ARRAY_FINITE_FLOATS,
+                   "dtype '<V2' (raw bytes); if it is bfloat16, say --bf16");
+    expect_refusal(bfloats("|V2"), EVERYTHING,
+                   "dtype '|V2' (raw bytes); if it is bfloat16, say --bf16");
+    expect_refusal(bfloats("<u2"), ARRAY_FINITE_FLOATS,
+                   "dtype '<u2' (integer); if it is bfloat16, say --bf16");
+    array a; /* integers are what they are where integers are accepted */
+    ck_assert(parse(bfloats("<u2"), EVERYTHING | ARRAY_BFLOAT16, &a));
+    ck_assert(a.kind == ARRAY_INTEGERS && a.data[0] == 0x3fc0);
+    array_free(&a);
+}
+END_TEST
+
+START_TEST(bfloat16_that_is_not_finite_is_refused) {
+    file f = npy("{'descr': '<V2', 'fortran_order': False, 'shape': (1, 2)}");
+    append(&f, "\0\0\x80\xff", 4);
+    expect_refusal(f, ARRAY_BFLOAT16, "-inf at [0,1]; attention needs finite numbers");
+}
+END_TEST
+
 START_TEST(structured_dtype_is_refused) {
     expect_refusal(zeros("[('a', '<f4')]", "(1, 2)", 8), EVERYTHING,
                    "bad .npy header at byte 21: structured dtype; expected plain floats");
@@ -356,8 +413,53 @@ START_TEST(binary_that_is_no_npy_is_refused) {
 }
 END_TEST
 
-START_TEST(zip_archive_is_named) {
-    expect_refusal(csv("PK\3\4"), EVERYTHING, "a zip archive; expected one array from numpy.save");
+/* First bytes of files that their makers wrote; 512 for a block of the user's before HDF5. */
+#define ZIP(name_size) "PK\3\4\0\0\10\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" name_size "\0\0\0"
+#define BYTES(text) text, sizeof text - 1
+static const struct {
+    const char *bytes;
+    size_t size, at;
+    const char *message;
+} other[] = {
+    {BYTES("PK\3\4"), 0, "a zip archive; expected one array from numpy.save"},
+    {BYTES("PK\5\6\0\0"), 0, "a zip archive; expected"},
+    {BYTES(ZIP("\13") "content.xml"), 0, "a zip archive; expected"},
+    {BYTES(ZIP("\13") "content.np"), 0, "a zip archive; expected"},
+    {BYTES(ZIP("\5") "q.npy"), 0, "a .npz archive of numpy.savez; to save as .npy: import"},
+    {BYTES(ZIP("\14") "new/data.pkl"), 0, "a file of torch.save; to save as .npy: import"},
+    {BYTES("\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2"), 0,
+     "a file of torch.save as before PyTorch 1.6; to save as .npy: import"},
+    {BYTES("\x80\4\x95\xa0"), 0, "a Python pickle; to save as .npy: import"},
+    {BYTES("cnumpy.core.multiarray\n"), 0, "a Python pickle; to save as .npy: import"},
+    {BYTES("\x40\0\0\0\0\0\0\0{\"q\":"), 0, "a safetensors file; to save as .npy: import"},
+    {BYTES("GGUF\3\0\0\0"), 0, "a GGUF file; to save as .npy: import"},
+    {BYTES("\x89HDF\r\n\x1a\n"), 0, "an HDF5 file; to save as .npy: import"},
+    {BYTES("\x89HDF\r\n\x1a\n"), 512, "an HDF5 file; to save as .npy: import"},
+    {BYTES("MATLAB 5.0 MAT-file, Platform: GLNXA64"), 0,
+     "a MATLAB file (.mat, version 5); to save as .npy: import"},
+    {BYTES("MATLAB 7.3 MAT-file, Platform: GLNXA64"), 0,
+     "a MATLAB file (.mat, version 7.3); to save as .npy: import"},
+};
+
+START_TEST(a_file_of_another_format_is_named_with_what_saves_npy) {
+    array a;
+    char zeros[512] = "";
+    file f = {NULL, 0};
+    append(&f, zeros, other[_i].at);
+    append(&f, other[_i].bytes, other[_i].size);
+    ck_assert(!parse(f, EVERYTHING, &a));
+    ck_assert_msg(strncmp(error, other[_i].message, strlen(other[_i].message)) == 0, "%s", error);
+    ck_assert(strlen(error) < ARRAY_ERROR_SIZE / 2); /* leaves room for the name */
+}
+END_TEST
+
+START_TEST(text_that_begins_like_a_format_is_text) {
+    static const char *const TEXTS[] = {"GGU,1\n", "PK,1\n", "MATLAB,5\n"};
+    for (int i = 0; i < LENGTH(TEXTS); i++) {
+        array a;
+        ck_assert(!parse(csv(TEXTS[i]), EVERYTHING, &a));
+        ck_assert_msg(strstr(error, "row 1 (line 1), column 1: found '") != NULL, "%s", error);
+    }
 }
 END_TEST
 
@@ -475,6 +577,126 @@ START_TEST(csv_hex_and_overflow_are_refused_even_where_inf_passes) {
 }
 END_TEST
 
+static file long_number(const char *start, int digits, char digit, const char *end) {
+    char text[2100];
+    const int used = snprintf(text, sizeof text, "%s", start);
+    memset(text + used, digit, (size_t)digits);
+    (void)snprintf(text + used + digits, sizeof text - (size_t)(used + digits), "%s", end);
+    return csv(text);
+}
+
+/* 2^53 + 1 lies halfway between two doubles: the even one is nearest, unless a digit follows. */
+START_TEST(csv_numbers_of_a_thousand_digits_are_read_exactly) {
+    expect_values(long_number("9007199254740993.", 1000, '0', "\n"), ARRAY_FINITE_FLOATS, 1, 1,
+                  (double[]){9007199254740992});
+    expect_values(long_number("9007199254740993.", 1000, '0', "1\n"), ARRAY_FINITE_FLOATS, 1, 1,
+                  (double[]){9007199254740994});
+    expect_values(long_number("-0.", 1074, '0', "\n"), ARRAY_FINITE_FLOATS, 1, 1, (double[]){-0.0});
+}
+END_TEST
+
+START_TEST(csv_numbers_that_are_too_long_are_refused_with_their_length) {
+    expect_refusal(long_number("", 600, '1', "\n"), ARRAY_FINITE_FLOATS,
+                   "row 1 (line 1), column 1: found '1111111111111111111111111111...' (600 "
+                   "characters); expected a number within the range of a double");
+    expect_refusal(long_number("-0.", 1075, '1', ",2\n"), ARRAY_FINITE_FLOATS,
+                   "row 1 (line 1), column 1: found '-0.1111111111111111111111111...' (1078 "
+                   "characters); expected a number of at most 1077 characters");
+}
+END_TEST
+
+START_TEST(half_a_digit_of_a_long_number_is_below_its_rounding) {
+    array a;
+    ck_assert(parse(long_number("1.", 500, '1', "e0,2\n"), ARRAY_FINITE_FLOATS, &a));
+    ck_assert_int_eq(a.digits, 501);
+    ck_assert(array_half_digit(&a, 1.25) < 1e-300);
+    array_free(&a);
+}
+END_TEST
+
+START_TEST(csv_header_of_pandas_is_named) {
+    static const char MESSAGE[] =
+        "row 1 (line 1), column 1: found '%s'; expected a decimal number (a header of pandas? "
+        "to_csv(..., index=False, header=False))";
+    char message[256];
+    (void)snprintf(message, sizeof message, MESSAGE, "");
+    expect_refusal(csv(",0,1,2\n0,0.5,0.5,0.5\n"), ARRAY_FINITE_FLOATS, message);
+    (void)snprintf(message, sizeof message, MESSAGE, "i");
+    expect_refusal(csv("i,0,1\r\n0,0.5,0.5\r\n"), ARRAY_FINITE_FLOATS, message);
+    expect_refusal(csv(",0,2\n0,0.5,0.5\n"), ARRAY_FINITE_FLOATS,
+                   "row 1 (line 1), column 1: found ''; expected a decimal number");
+    expect_refusal(csv("x\n"), ARRAY_FINITE_FLOATS,
+                   "row 1 (line 1), column 1: found 'x'; expected a decimal number");
+}
+END_TEST
+
+/* A file that starts with the bytes and then has a hole up to the size; false where there is no
+ * room for such a file. */
+static bool write_sparse(const void *bytes, size_t length, off_t size) {
+    FILE *to = fopen(PATH, "wb");
+    ck_assert_ptr_nonnull(to);
+    ck_assert_uint_eq(fwrite(bytes, 1, length, to), length);
+    ck_assert(fclose(to) == 0);
+    return truncate(PATH, size) == 0;
+}
+
+enum { TERA_SHIFT = 42 }; /* 4 TiB, more than any machine of today has */
+
+static void expect_refusal_of_path(const char *message) {
+    array a;
+    ck_assert(!array_file_read(PATH, ARRAY_FINITE_FLOATS, &a, error, sizeof error));
+    ck_assert_msg(strncmp(error, PATH, strlen(PATH)) == 0, "%s", error);
+    ck_assert_msg(strstr(error, message) != NULL, "%s", error);
+    (void)unlink(PATH);
+}
+
+START_TEST(a_huge_file_is_judged_by_its_start) {
+    const off_t size = (off_t)1 << TERA_SHIFT;
+    if (sizeof(off_t) < 8 || sizeof(size_t) < 8) return;
+    if (write_sparse("", 0, size))
+        expect_refusal_of_path("neither .npy (no \\x93NUMPY at its start) nor CSV (byte 0 is no");
+    if (write_sparse("GGUF", 4, size)) expect_refusal_of_path("a GGUF file; to save as .npy");
+    file f = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1)}");
+    if (write_sparse(f.bytes, f.length, size))
+        expect_refusal_of_path("truncated: shape (1099511627776, 1) of '<f4' needs 4398046511183 "
+                               "bytes, the file has 4398046511104");
+    if (write_sparse(f.bytes, f.length, size + 79))
+        expect_refusal_of_path("needs 1.23e+04 GiB of memory, the file and its numbers as float64; "
+                               "available now are ");
+    free(f.bytes);
+}
+END_TEST
+
+START_TEST(a_huge_csv_is_judged_by_its_start) {
+    enum { ROWS = 20000 };
+    const off_t size = (off_t)1 << TERA_SHIFT;
+    char *text = malloc(ROWS * 4 + 1);
+    ck_assert_ptr_nonnull(text);
+    for (int i = 0; i < ROWS; i++) memcpy(text + 4 * (ptrdiff_t)i, "1,2\n", 5);
+    if (sizeof(off_t) >= 8 && sizeof(size_t) >= 8) {
+        if (write_sparse(text, 4 * ROWS, size))
+            expect_refusal_of_path("GiB of memory, the file and its numbers as float64; available");
+        memcpy(text + 4000, "1;2", 3);
+        if (write_sparse(text, 4 * ROWS, size))
+            expect_refusal_of_path("row 1001 (line 1001): ';' between numbers");
+    }
+    free(text);
+}
+END_TEST
+
+START_TEST(a_csv_longer_than_its_start_is_read_whole) {
+    enum { ROWS = 40000 };
+    array a;
+    FILE *to = fopen(PATH, "w");
+    ck_assert_ptr_nonnull(to);
+    for (int i = 0; i < ROWS; i++) (void)fprintf(to, "%d,-%d\n", i, i);
+    ck_assert(fclose(to) == 0);
+    ck_assert_msg(array_file_read(PATH, ARRAY_FINITE_FLOATS, &a, error, sizeof error), "%s", error);
+    ck_assert(a.dim[0] == ROWS && a.dim[1] == 2 && a.data[2 * (ptrdiff_t)ROWS - 1] == 1 - ROWS);
+    array_free(&a);
+}
+END_TEST
+
 START_TEST(directory_is_refused_with_its_name) {
     array a;
     ck_assert(!array_file_read("/", EVERYTHING, &a, error, sizeof error));
@@ -569,6 +791,8 @@ static TCase *reader_case(void) {
     tcase_add_test(tests, format_versions_2_and_3_are_read);
     tcase_add_test(tests, halves_of_every_exponent_are_widened_as_numpy_widens_them);
     tcase_add_test(tests, each_of_the_65536_halves_has_the_value_of_its_formula);
+    tcase_add_test(tests, this_machines_byte_order_is_read);
+    tcase_add_test(tests, bfloat16_is_read_where_it_is_said);
     tcase_add_test(tests, integers_of_every_size_are_read_as_masks);
     tcase_add_test(tests, booleans_are_read_as_0_and_1);
     tcase_add_test(tests, key_lengths_may_have_one_dimension);
@@ -589,7 +813,11 @@ static TCase *bad_file_case(void) {
     tcase_add_test(tests, header_longer_than_the_file_is_refused);
     tcase_add_test(tests, wrong_magic_is_refused);
     tcase_add_test(tests, binary_that_is_no_npy_is_refused);
-    tcase_add_test(tests, zip_archive_is_named);
+    tcase_add_loop_test(tests, a_file_of_another_format_is_named_with_what_saves_npy, 0,
+                        LENGTH(other));
+    tcase_add_test(tests, text_that_begins_like_a_format_is_text);
+    tcase_add_test(tests, bfloat16_is_not_guessed);
+    tcase_add_test(tests, bfloat16_that_is_not_finite_is_refused);
     tcase_add_test(tests, empty_file_is_refused);
     tcase_add_test(tests, nan_is_refused_at_its_position_in_the_array);
     tcase_add_test(tests, infinity_is_refused_with_its_sign);
@@ -598,6 +826,9 @@ static TCase *bad_file_case(void) {
     tcase_add_test(tests, directory_is_refused_with_its_name);
     tcase_add_test(tests, device_is_refused);
     tcase_add_test(tests, missing_file_is_refused_with_its_name);
+    tcase_add_test(tests, a_huge_file_is_judged_by_its_start);
+    tcase_add_test(tests, a_huge_csv_is_judged_by_its_start);
+    tcase_add_test(tests, a_csv_longer_than_its_start_is_read_whole);
     return tests;
 }
 
@@ -609,6 +840,10 @@ static TCase *csv_case(void) {
     tcase_add_test(tests, csv_nonfinite_words_pass_when_allowed);
     tcase_add_loop_test(tests, bad_csv_is_refused_with_its_place, 0, LENGTH(bad_csv));
     tcase_add_test(tests, csv_hex_and_overflow_are_refused_even_where_inf_passes);
+    tcase_add_test(tests, csv_numbers_of_a_thousand_digits_are_read_exactly);
+    tcase_add_test(tests, csv_numbers_that_are_too_long_are_refused_with_their_length);
+    tcase_add_test(tests, half_a_digit_of_a_long_number_is_below_its_rounding);
+    tcase_add_test(tests, csv_header_of_pandas_is_named);
     return tests;
 }
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* No double needs more characters than -2^-1074 less one unit, which has 1077 (-0. and 1074
- * decimals); strtod reads so many exactly. */
+/* No double needs more characters than the negative of the smallest ones, -0. and 1074 decimals;
+ * strtod reads so many exactly. */
 enum { CELL_MOST = 1077, QUOTE_BYTES = 32 };
 
 static const char dialect[] = "expected ',' between numbers and '.' for decimals";

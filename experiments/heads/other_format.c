@@ -3,32 +3,31 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What follows is Python. Tensors are widened, as numpy has no bfloat16. */
-#define SAVE "; to save as .npy: import numpy as np; "
-#define TORCH(name)                                                                                \
-    name SAVE "import torch; x = torch.load('FILE', 'cpu'); np.save('NAME.npy', "                  \
-              "x.detach().double().numpy()) (of a dict: x['NAME'] for x)"
+/* Behind the name stands Python. Tensors are widened, as numpy has no bfloat16. */
+#define SAVE "; to save as .npy: import numpy as np"
+#define TORCH                                                                                      \
+    SAVE ", torch; x = torch.load('FILE', 'cpu'); np.save('NAME.npy', x.detach().double()."        \
+         "numpy()) (if it is a dict: x['NAME'] for x)"
 
 static const char npz[] =
-    "a .npz archive of numpy.savez" SAVE "z = np.load('FILE'); [np.save(k, z[k]) for k in z]",
-                  torch_zip[] = TORCH("a file of torch.save"),
-                  torch_old[] = TORCH("a file of torch.save before PyTorch 1.6"),
+    "a .npz archive of numpy.savez" SAVE "; z = np.load('FILE'); [np.save(k, z[k]) for k in z]",
+                  torch_zip[] = "a file of torch.save" TORCH,
+                  torch_old[] = "a file of torch.save as before PyTorch 1.6" TORCH,
                   zip[] = "a zip archive; expected one array from numpy.save",
                   pickle[] = "a Python pickle" SAVE
-                             "import pickle; np.save('NAME.npy', pickle.load(open('FILE', 'rb')))",
+                             ", pickle; np.save('NAME.npy', pickle.load(open('FILE', 'rb')))",
                   safetensors[] = "a safetensors file" SAVE
-                                  "from safetensors.torch import load_file; [np.save(k, "
+                                  "; from safetensors.torch import load_file; [np.save(k, "
                                   "x.double().numpy()) for k, x in load_file('FILE').items()]",
-                  gguf[] =
-                      "a GGUF file" SAVE
-                      "from gguf import GGUFReader, dequantize; [np.save(x.name, "
-                      "dequantize(x.data, x.tensor_type)) for x in GGUFReader('FILE').tensors]",
+                  gguf[] = "a GGUF file" SAVE
+                           ", gguf.quants; [np.save(x.name, gguf.quants.dequantize(x.data, "
+                           "x.tensor_type)) for x in gguf.GGUFReader('FILE').tensors]",
                   hdf5[] = "an HDF5 file" SAVE
-                           "import h5py; np.save('NAME.npy', h5py.File('FILE')['NAME'][()])",
+                           ", h5py; np.save('NAME.npy', h5py.File('FILE')['NAME'][()])",
                   mat_hdf5[] = "a MATLAB file (.mat, version 7.3)" SAVE
-                               "import h5py; np.save('NAME.npy', h5py.File('FILE')['NAME'][()].T)",
-                  mat[] = "a MATLAB file (.mat)" SAVE "import scipy.io; np.save('NAME.npy', "
-                          "scipy.io.loadmat('FILE')['NAME'])";
+                               ", h5py; np.save('NAME.npy', h5py.File('FILE')['NAME'][()].T)",
+                  mat[] = "a MATLAB file (.mat, version 5)" SAVE
+                          ", scipy.io; np.save('NAME.npy', scipy.io.loadmat('FILE')['NAME'])";
 
 /* The first that fits counts: an old torch.save is a pickle too. */
 static const struct {
@@ -37,8 +36,8 @@ static const struct {
 } KNOWN[] = {
     {0, 15, "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", torch_old},
     {0, 4, "GGUF", gguf},
-    {0, 18, "MATLAB 7.3 MAT-fil", mat_hdf5},
-    {0, 10, "MATLAB 5.0", mat},
+    {0, 19, "MATLAB 7.3 MAT-file", mat_hdf5},
+    {0, 19, "MATLAB 5.0 MAT-file", mat},
     {0, 8, "\x89HDF\r\n\x1a\n", hdf5},
     {512, 8, "\x89HDF\r\n\x1a\n", hdf5}, /* behind a block of the user's */
     {0, 6, "cnumpy", pickle},            /* protocols 0 and 1 are text */
