@@ -27,6 +27,7 @@
     X(npy, QUICK)                                                                                  \
     X(trace, QUICK)                                                                                \
     X(masks, QUICK)                                                                                \
+    X(inputs, QUICK)                                                                               \
     X(inspect, QUICK)                                                                              \
     X(precision, QUICK)                                                                            \
     X(theory, LONG)                                                                                \
