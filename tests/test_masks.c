@@ -335,7 +335,7 @@ START_TEST(reports_name_the_meaning) {
     assert_says(run_well("trace --q " SCRATCH "mq.npy --k " SCRATCH "mk.npy --v " SCRATCH
                          "mk.npy --mask-additive " MASK)
                     ->out,
-                "mask none, additive, scale sqrt");
+                "mask none, additive mask, scale sqrt");
 }
 END_TEST
 

@@ -20,7 +20,7 @@ static const struct {
      "expected 1 (may attend) or 0 (may not); a mask to be added goes to --mask-additive"},
     {"hidden", "hidden",
      "expected 1 (may not attend) or 0 (may); a mask to be added goes to --mask-additive"},
-    {"mask-additive", "additive", "expected 0 (may attend), or -1e4 or less (may not)"},
+    {"mask-additive", "additive mask", "expected 0 (may attend), or -1e4 or less (may not)"},
 };
 
 const char *mask_word(int i) {
@@ -34,9 +34,8 @@ const char *mask_word(int i) {
 enum { BATCH, HEAD, QUERY, NAMED, KEY = NAMED, BATCH_HEAD };
 
 const char *mask_axis_word(int axis) {
-    static const char *const WORDS[NAMED + 1] = {
-        [BATCH] = "batch", [HEAD] = "head", [QUERY] = "query"};
-    return WORDS[axis];
+    static const char *const WORDS[NAMED] = {"batch", "head", "query"};
+    return axis < NAMED ? WORDS[axis] : NULL;
 }
 
 const char *mask_file_word(const mask_request *mask) {
@@ -281,23 +280,34 @@ static bool take_key_lengths(const char *path, const array *a, const mask_sizes 
     return true;
 }
 
+static int read_key_lengths(const mask_request *mask, const mask_sizes *sizes, unsigned accept,
+                            mask_files *out) {
+    array a = {0};
+    const bool good = input_read(mask->key_lengths, accept, &a) &&
+                      (!a.data || take_key_lengths(mask->key_lengths, &a, sizes, out));
+    array_free(&a);
+    return good ? EXIT_OK : EXIT_FAILED;
+}
+
+static int read_mask(const mask_request *mask, const mask_sizes *sizes, unsigned accept,
+                     mask_files *out) {
+    array a = {0};
+    strides step;
+    if (!input_read(mask->file, accept, &a)) return EXIT_FAILED;
+    if (!a.data) return EXIT_OK;
+    int code = find_reading(mask, &a, sizes, &step);
+    if (code == EXIT_OK && !(numbers_fit(mask, &a) && take_mask(mask, &a, sizes, &step, out)))
+        code = EXIT_FAILED;
+    array_free(&a);
+    return code;
+}
+
 int mask_files_read(const mask_request *mask, const mask_sizes *sizes, unsigned accept,
                     mask_files *out) {
-    array lengths = {0}, numbers = {0};
-    strides step;
-    int code = EXIT_FAILED;
     accept |= ARRAY_ALLOW_INTEGERS | ARRAY_ALLOW_NONFINITE; /* refused above, with reason */
     *out = (mask_files){NULL, NULL, 1, 1};
-    if (input_read(mask->key_lengths, accept, &lengths) &&
-        (!lengths.data || take_key_lengths(mask->key_lengths, &lengths, sizes, out)) &&
-        input_read(mask->file, accept, &numbers)) {
-        code = numbers.data ? find_reading(mask, &numbers, sizes, &step) : EXIT_OK;
-        if (code == EXIT_OK && numbers.data &&
-            (!numbers_fit(mask, &numbers) || !take_mask(mask, &numbers, sizes, &step, out)))
-            code = EXIT_FAILED;
-    }
-    array_free(&lengths);
-    array_free(&numbers);
+    int code = read_key_lengths(mask, sizes, accept, out);
+    if (code == EXIT_OK) code = read_mask(mask, sizes, accept, out);
     if (code != EXIT_OK) mask_files_free(out);
     return code;
 }

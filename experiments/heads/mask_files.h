@@ -53,7 +53,7 @@ const char *mask_word(int causal);
 /* "batch", "head", "query", or NULL: a word_list. */
 const char *mask_axis_word(int axis);
 
-/* "allowed", "hidden" or "additive": what a report calls a mask from a file. */
+/* "allowed", "hidden" or "additive mask": what a report calls a mask from a file. */
 const char *mask_file_word(const mask_request *mask);
 
 /* The shapes of mask files and what each stands for: a note for help, and the i-th shape, or NULL.

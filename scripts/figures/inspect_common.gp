@@ -7,7 +7,7 @@
 setting(s) = system(sprintf("sed -n 's/^%s = //p' '%s.meta' 2>/dev/null | head -n 1 || :", s, quoted(STEM)))
 MASK = setting("causal") eq "yes" ? "causal" : setting("mask")
 SETTINGS = (strlen(MASK) && MASK ne "none" ? ", mask " . MASK : "") . (strlen(setting("key-lengths")) ? ", key lengths" : "") \
-    . (strlen(setting("allowed")) ? ", allowed" : "")
+    . (strlen(setting("allowed")) ? ", allowed" : strlen(setting("hidden")) ? ", hidden" : strlen(setting("mask-additive")) ? ", additive mask" : "")
 longest(list) = (n_ = 0, sum [i = 1:words(list)] (n_ = max(n_, strlen(word(list, i))), 0), n_)
 
 # What all begin and end with is left out, but no part of a number. Names that are long all the same
