@@ -94,6 +94,11 @@ START_TEST(two_numbers_are_a_sign_only_where_queries_and_keys_have_them) {
     write_frame("q", 4, 2, true, false);
     write_frame("k", 4, 2, true, false);
     assert_warned(INSPECT, "frame_q.csv (first row), " SCRATCH "frame_k.csv (first row)");
+    write_frame("q", 2, 3, false, true);
+    write_frame("k", 2, 3, false, true);
+    assert_warned(INSPECT, "frame_q.csv (first column), " SCRATCH "frame_k.csv (first column)");
+    write_frame("k", 2, 4, false, false);
+    assert_warned(INSPECT, "");
     write_text(SCRATCH "frame_q.csv", "1,0\n");
     write_text(SCRATCH "frame_k.csv", "0,1\n1,0\n"); /* unit vectors in another order */
     assert_warned(INSPECT, "");

@@ -3,6 +3,7 @@
  *
  * Built and run by `make fuzz`.
  */
+#include "heads/array_csv.h"
 #include "heads/array_file.h"
 #include "heads/npy.h"
 
@@ -17,6 +18,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static void demand(bool condition) {
     if (!condition) abort();
+}
+
+/* What can begin a CSV, and a .npy whose header is whole, are judged as they are read. */
+static void judge(const uint8_t *bytes, size_t length) {
+    char error[ARRAY_ERROR_SIZE] = "";
+    array a;
+    const bool begins = array_csv_begins(bytes, length, 0, error, sizeof error);
+    const size_t count = npy_judge(bytes, length, length, 0, error, sizeof error);
+    if (array_csv_parse(bytes, length, 0, &a, error, sizeof error)) demand(begins);
+    array_free(&a);
+    if (npy_parse(bytes, length, 0, &a, error, sizeof error))
+        demand(count == (size_t)array_count(&a));
+    array_free(&a);
 }
 
 static void check(parser *parse, const uint8_t *bytes, size_t length, unsigned accept) {
@@ -40,7 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const unsigned everything = ARRAY_ALLOW_NONFINITE | ARRAY_ALLOW_INTEGERS;
     check(array_file_parse, bytes, length, ARRAY_FINITE_FLOATS);
     check(array_file_parse, bytes, length, everything);
+    check(array_file_parse, bytes, length, ARRAY_BFLOAT16);
     check(npy_parse, bytes, length, ARRAY_FINITE_FLOATS);
     check(array_csv_parse, bytes, length, everything);
+    judge(bytes, length);
     return 0;
 }
