@@ -33,6 +33,7 @@ attention returned, over the largest |V| (first and last head): beyond rounding 
 computed, and that is said.
 """
 import argparse
+import collections
 import ctypes
 import json
 import math
@@ -47,12 +48,15 @@ import torch
 
 FUNCTION = "scaled_dot_product_attention"
 EAGER = "eager_attention_forward"
-MASKED = -1e4  # what is added to masked logits: GPT-2's number, or less; e^-10000 is 0 in any format
+MASKED = -1e4  # added to masked logits: GPT-2's number, or less; e^-10000 is 0 in any format
 UNSEEN = (
-    "no call of attention was seen: expected scaled_dot_product_attention of PyTorch 2.0 or later, or "
-    'transformers with attn_implementation="sdpa" or "eager"; flash_attn, xformers and compiled models go '
-    "past it"
+    "no call of attention was seen: expected scaled_dot_product_attention of PyTorch 2.0 or later, "
+    'or transformers with attn_implementation="sdpa" or "eager"; flash_attn, xformers and compiled '
+    "models go past it"
 )
+COMPILED = "torch.compile: compiled code goes past this; dump the model before it is compiled"
+UNKNOWN = {"softcap": "logit softcapping", "s_aux": "attention with sinks"}  # in transformers
+POSITIONS = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
 
 
 class DumpError(Exception):
@@ -86,7 +90,8 @@ def format_name(dtype):
 def loaded_names():
     """The names in each module that may call attention; of PyTorch's own that is one."""
     modules = [(n, m) for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)]
-    return {n: vars(m) for n, m in modules if n == "torch.nn.functional" or not n.startswith("torch.")}
+    mine = ("torch.nn.functional",)
+    return {n: vars(m) for n, m in modules if n in mine or not n.startswith("torch.")}
 
 
 # ---- Files -------------------------------------------------------------------------------------
@@ -125,7 +130,7 @@ def triangle(queries, keys, offset, device):
 
 
 def visible(mask, causal, q, k):
-    """Which keys a query may see, [B or 1,H or 1,Tq,Tk], and whether the mask adds other numbers."""
+    """Which keys a query may see, [B or 1,H or 1,Tq,Tk], and if the mask adds other numbers."""
     queries, keys = q.shape[-2], k.shape[-2]
     if mask is None:
         mask = torch.ones(1, 1, dtype=torch.bool, device=q.device)
@@ -196,6 +201,11 @@ def difference(q, k, v, mask, scale, out, dtype):
     return worst, (8 + 4 * logits) * torch.finfo(dtype).eps
 
 
+# What a call was given: causal, those to try until one gives the output; scale, None: 1/sqrt(d_k);
+# transposed, the output is [B,T,H,d].
+Options = collections.namedtuple("Options", "mask causal scale dropout transposed")
+
+
 # ---- The dump ----------------------------------------------------------------------------------
 
 
@@ -209,10 +219,11 @@ class dump:
         self.hooks, self.undo, self.ours = [], [], set()
         self.stack, self.outermost, self.known = [], 0, 0
         self.forward, self.layer, self.seen = 0, 0, {}
-        self.inner, self.asked, self.open = False, {}, False
+        self.inner, self.asked, self.open = False, [], False
 
     def __enter__(self):
-        if os.path.exists(self.folder) and (not os.path.isdir(self.folder) or os.listdir(self.folder)):
+        there = os.path.exists(self.folder)
+        if there and (not os.path.isdir(self.folder) or os.listdir(self.folder)):
             raise DumpError(f"{self.folder}: is there already; expected a new or an empty folder")
         self.function = getattr(torch.nn.functional, FUNCTION, None)
         self.open = True
@@ -280,7 +291,7 @@ class dump:
             if len(sys.modules) != self.known:
                 self._wrap()
         if type(module).__name__ == "OptimizedModule":
-            self._warn("torch.compile: what is compiled goes past this; dump the model before it is compiled")
+            self._warn(COMPILED)
         self.stack.append(module)
 
     def _leave_module(self, module, _, __):
@@ -306,11 +317,12 @@ class dump:
         """The same tensors, as views whose gradients are those of this call alone."""
         if not self.gradients or not torch.is_grad_enabled():
             return inputs
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
+        views = (x.view_as(x) if x.requires_grad else x.detach() for x in inputs)
+        return tuple(x if x.requires_grad else x.requires_grad_() for x in views)
 
     def _passes(self):
         if self.open and compiling():
-            self._warn("torch.compile: what is compiled goes past this; dump the model before it is compiled")
+            self._warn(COMPILED)
             return True
         return not self.open
 
@@ -319,14 +331,14 @@ class dump:
         place = None if self._passes() else self._next()
         if place is None:
             return self.function(query, key, value, *args, **given)
-        options = dict(zip(("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa"), args), **given)
+        options = dict(zip(POSITIONS, args), **given)
         q, k, v = self._watched(query, key, value)
         out = self.function(q, k, v, *args, **given)
-        scale = options.get("scale")
-        self._save(
-            place, q, k, v, out, options.get("attn_mask"), [bool(options.get("is_causal"))],
-            1 / math.sqrt(q.shape[-1]) if scale is None else float(scale), options.get("dropout_p") or 0.0,
+        how = Options(
+            options.get("attn_mask"), [bool(options.get("is_causal"))], options.get("scale"),
+            options.get("dropout_p"), False,
         )  # fmt: skip
+        self._save(place, q, k, v, out, how)
         return out
 
     def _interface(self, name, original):
@@ -336,21 +348,23 @@ class dump:
         def attention(module, query, key, value, attention_mask=None, *args, **given):
             if self._passes():
                 return original(module, query, key, value, attention_mask, *args, **given)
-            names = {"softcap": "logit softcapping", "s_aux": "attention sinks"}
-            self.asked = {names[n]: given[n] for n in names if given.get(n) is not None}
+            self.asked = [UNKNOWN[n] for n in UNKNOWN if given.get(n) is not None]
             self.inner = False
             q, k, v = self._watched(query, key, value) if name == "eager" else (query, key, value)
             result = original(module, q, k, v, attention_mask, *args, **given)
             if not self.inner and name != "eager":
-                self._warn(f'attention "{name}" is not seen: give the model attn_implementation="sdpa" or "eager"')
+                self._warn(
+                    f'attention "{name}" is not seen: give the model attn_implementation="sdpa" '
+                    'or "eager"'
+                )
             place = self._next() if not self.inner and name == "eager" else None
             if place is not None:
-                scale = args[0] if args else given.get("scaling")
-                scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
                 # some of these functions mask what is causal themselves, where no mask is given
                 causal = [False, True] if attention_mask is None else [False]
-                self._save(place, q, k, v, result[0], attention_mask, causal, scale, given.get("dropout") or 0.0, True)
-            self.asked = {}
+                scale = args[0] if args else given.get("scaling")
+                how = Options(attention_mask, causal, scale, given.get("dropout"), True)
+                self._save(place, q, k, v, result[0], how)
+            self.asked = []
             return result
 
         return attention
@@ -382,46 +396,54 @@ class dump:
             above = os.path.dirname(above)
         free = shutil.disk_usage(above).free / 1e6
         if calls * one > free:
-            raise DumpError(f"{self.folder}: {free:.3g} MB are free; expected {calls * one:.3g} (layers=, calls=)")
+            raise DumpError(
+                f"{self.folder}: {free:.3g} MB are free; expected {calls * one:.3g}, or fewer layers"
+            )
         os.makedirs(self.folder, exist_ok=True)
 
-    def _save(self, place, q, k, v, out, mask, causal, scale, dropout, transposed=False):
+    def _save(self, place, q, k, v, out, how):
         with torch.no_grad():
             if not self.entries:
                 self._announce(q, k, v, out)
-            given = autocast_format(q.device)
-            dtype = q.dtype if given is None else given
-            shown = out.detach().transpose(-3, -2) if transposed else out.detach()
-            for is_causal in causal:
-                seen, adds = visible(mask, is_causal, q, k)
-                apart, rounding = difference(q, k, v, seen, scale, shown, dtype)
-                if apart <= rounding:
-                    break
-            caller = self.stack[-1] if self.stack else None
-            names = self.stack[0].named_modules() if self.stack else ()
-            entry = {
-                "forward": place[0],
-                "layer": place[1],
-                "module": next((n for n, m in names if m is caller), None) or type(caller).__name__,
-                "q": list(q.shape), "k": list(k.shape), "v": list(v.shape),
-                "computed_in": format_name(dtype),
-                "scale": scale,
-                "mask": self._mask(place, seen, q),
-                "dropout": dropout,
-                "difference": apart,
-                "notes": self._notes(place[1], mask if adds else None, dropout, apart, rounding),
-                "files": {},
-            }  # fmt: skip
-            for name, x in (("q", q), ("k", k), ("v", v)):
-                entry["files"][name] = self._file(place, name)
-                self._write(entry["files"][name], as_heads(x))
-            if adds:
-                entry["files"]["mask"] = self._file(place, "mask")
-                self._write(entry["files"]["mask"], mask)
+            entry, adds = self._entry(place, q, k, v, out, how)
+            for name, x in (("q", q), ("k", k), ("v", v), ("mask", how.mask if adds else None)):
+                if x is not None:
+                    entry["files"][name] = self._file(place, name)
+                    self._write(entry["files"][name], as_heads(x))
         self.entries.append(entry)
         if self.gradients and out.requires_grad:
             for name, x in (("dq", q), ("dk", k), ("dv", v), ("do", out)):
-                x.register_hook(self._gradient(entry, place, name, transposed and name == "do"))
+                x.register_hook(self._gradient(entry, place, name, how.transposed and name == "do"))
+
+    def _entry(self, place, q, k, v, out, how):
+        """What dump.json says of a call, and whether its mask adds other numbers."""
+        cast = autocast_format(q.device)
+        dtype = q.dtype if cast is None else cast
+        scale = 1 / math.sqrt(q.shape[-1]) if how.scale is None else float(how.scale)
+        shown = out.detach().transpose(-3, -2) if how.transposed else out.detach()
+        for causal in how.causal:
+            seen, adds = visible(how.mask, causal, q, k)
+            apart, rounding = difference(q, k, v, seen, scale, shown, dtype)
+            if apart <= rounding:
+                break
+        caller = self.stack[-1] if self.stack else None
+        names = self.stack[0].named_modules() if self.stack else ()
+        entry = {
+            "forward": place[0],
+            "layer": place[1],
+            "module": next((n for n, m in names if m is caller), None) or type(caller).__name__,
+            "q": list(q.shape),
+            "k": list(k.shape),
+            "v": list(v.shape),
+            "computed_in": format_name(dtype),
+            "scale": scale,
+            "mask": self._mask(place, seen, q),
+            "dropout": how.dropout or 0.0,
+            "difference": apart,
+            "notes": self._notes(place[1], adds, how.dropout or 0.0, apart, rounding),
+            "files": {},
+        }
+        return entry, adds
 
     def _mask(self, place, seen, q):
         word = mask_word(seen)
@@ -437,17 +459,17 @@ class dump:
         return name
 
     def _notes(self, layer, adds, dropout, apart, rounding):
-        notes = [f"{what}{' ' + format(x, 'g') if isinstance(x, (int, float)) else ''}" for what, x in self.asked.items()]
-        if notes and apart <= rounding:
-            notes = [f"{what} was asked for and makes no difference here beyond rounding" for what in notes]
-        elif notes:
-            notes = [f"{what}: inspect and gradcheck do not know it; theirs is attention without" for what in notes]
-        if adds is not None:
-            notes.append("the mask adds numbers to logits: inspect and gradcheck do not know it")
+        unknown = ": inspect and gradcheck do not know it; theirs is attention without"
+        same = " was asked for and makes no difference here beyond rounding"
+        notes = [what + (same if apart <= rounding else unknown) for what in self.asked]
+        if adds:
+            notes.append("the mask adds numbers to logits" + unknown)
         if dropout > 0:
-            notes.append(f"dropout {dropout:g}: inspect has the weights before it (model.eval() turns it off)")
+            notes.append(f"dropout {dropout:g}: inspect has the weights before it; model.eval()")
         elif apart > rounding and not notes:
-            notes.append(f"its output is not attention of what is saved: off by {apart:.2g} of the largest |V|")
+            notes.append(
+                f"its output is not attention of what is saved: off by {apart:.2g} of the largest |V|"
+            )
         for note in notes:
             self._warn(f"layer {layer}: {note}")
         return notes
@@ -456,7 +478,8 @@ class dump:
         def hook(gradient):
             if self.open and name not in entry["files"]:
                 entry["files"][name] = self._file(place, name)
-                self._write(entry["files"][name], as_heads(gradient.transpose(-3, -2) if transposed else gradient))
+                x = gradient.transpose(-3, -2) if transposed else gradient
+                self._write(entry["files"][name], as_heads(x))
 
         return hook
 
@@ -483,18 +506,21 @@ class dump:
         """One for all calls that share mask, scale and shapes."""
         groups = {}
         for e in self.entries:
-            groups.setdefault((e["forward"], e["mask"], e["scale"], str(e["q"]), str(e["k"])), []).append(e)
+            key = tuple(str(e[name]) for name in ("forward", "mask", "scale", "q", "k"))
+            groups.setdefault(key, []).append(e)
         for entries in groups.values():
-            name = entries[0]["files"]["q"].replace("_q.npy", ".csv") if len(groups) > 1 else "all.csv"
-            words = self._options(entries, "q", "k") + ["--layers", ",".join(str(e["layer"]) for e in entries)]
-            words += ["--output", os.path.join(self.folder, "inspect_" + name)]
+            first = entries[0]["files"]["q"].replace("_q.npy", ".csv")
+            words = self._options(entries, "q", "k")
+            words += ["--layers", ",".join(str(e["layer"]) for e in entries), "--output"]
+            words += [os.path.join(self.folder, "inspect_" + (first if len(groups) > 1 else "all.csv"))]
             yield shlex.join(["build/sqrtdk", "inspect", *words])
 
     def _gradcheck_lines(self):
         for e in self.entries:
             if "dq" not in e["files"] or e["notes"]:
                 continue
-            words = self._options([e], "q", "k", "v", "do", "dq", "dk", "dv") + ["--precision", e["computed_in"]]
+            words = self._options([e], "q", "k", "v", "do", "dq", "dk", "dv")
+            words += ["--precision", e["computed_in"]]
             name = e["files"]["q"].replace("_q.npy", ".csv")
             words += ["--output", os.path.join(self.folder, "gradcheck_" + name)]
             yield shlex.join(["build/sqrtdk", "gradcheck", *words])
@@ -504,15 +530,22 @@ class dump:
         with open(path, "x", encoding="utf-8") as file:
             json.dump({"torch": torch.__version__, "calls": self.entries}, file, indent=1)
             file.write("\n")
-        if self.gradients and any(not {"dq", "dk", "dv", "do"} <= set(e["files"]) for e in self.entries):
-            self._warn("some gradients are missing: expected a backward pass within the dump, with gradients on")
-        for name, lines in (("inspect", list(self._inspect_lines())), ("gradcheck", list(self._gradcheck_lines()))):
-            if lines:
-                with open(os.path.join(self.folder, name + ".sh"), "x", encoding="utf-8") as file:
-                    file.write("".join(line + "\n" for line in lines))
-                print("\n".join(lines if name == "inspect" else lines[:1]))
-                if name == "gradcheck" and len(lines) > 1:
-                    print(f"# and {len(lines) - 1} more: sh {shlex.quote(os.path.join(self.folder, name + '.sh'))}")
+        gradients = {"dq", "dk", "dv", "do"}
+        if self.gradients and any(not gradients <= set(e["files"]) for e in self.entries):
+            self._warn(
+                "some gradients are missing: expected a backward pass within the dump, gradients on"
+            )
+        self._commands("inspect", list(self._inspect_lines()), None)
+        self._commands("gradcheck", list(self._gradcheck_lines()), 1)
+
+    def _commands(self, name, lines, shown):
+        path = os.path.join(self.folder, name + ".sh")
+        if lines:
+            with open(path, "x", encoding="utf-8") as file:
+                file.writelines(line + "\n" for line in lines)
+            print("\n".join(lines[:shown]))
+        if shown and len(lines) > shown:
+            print(f"# and {len(lines) - shown} more: sh {shlex.quote(path)}")
 
 
 # ---- Around a script ---------------------------------------------------------------------------
@@ -530,10 +563,11 @@ def main():
         description="Saves what attention gets inside a PyTorch model while a script runs.",
     )
     parser.add_argument("outdir", metavar="OUTDIR", help="a new or an empty folder")
-    parser.add_argument("--forwards", type=int, default=1, metavar="N", help="forward passes (default: 1)")
-    parser.add_argument("--calls", type=int, metavar="N", help="calls of attention at most")
-    parser.add_argument("--layers", type=numbers, metavar="LIST", help="these calls of a forward pass only, from 0")
-    parser.add_argument("--gradients", action="store_true", help="dO, dQ, dK, dV of the first backward pass too")
+    add = parser.add_argument
+    add("--forwards", type=int, default=1, metavar="N", help="forward passes (default: 1)")
+    add("--calls", type=int, metavar="N", help="calls of attention at most")
+    add("--layers", type=numbers, metavar="LIST", help="these calls of a forward pass, from 0")
+    add("--gradients", action="store_true", help="dO, dQ, dK, dV of the first backward pass too")
     options = parser.parse_args(arguments[:cut])
     script = arguments[cut + 1 :]
     if not script or not os.path.isfile(script[0]):
@@ -541,7 +575,8 @@ def main():
     sys.argv = script
     sys.path[0] = os.path.dirname(os.path.abspath(script[0]))
     try:
-        with dump(options.outdir, options.forwards, options.calls, options.layers, options.gradients):
+        o = options
+        with dump(o.outdir, o.forwards, o.calls, o.layers, o.gradients):
             runpy.run_path(script[0], run_name="__main__")
     except DumpError as error:
         say(str(error))

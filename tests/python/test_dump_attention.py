@@ -28,7 +28,9 @@ SCRIPT = dump_attention.__file__
 WEIGHTS = []  # of each call of the stand-ins, in order
 
 
-def stand_in(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def stand_in(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     """What PyTorch's documentation says that scaled_dot_product_attention computes."""
     queries, keys = query.shape[-2], key.shape[-2]
     bias = torch.zeros(queries, keys, dtype=query.dtype)
@@ -40,8 +42,8 @@ def stand_in(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, 
         bias = torch.zeros(()).masked_fill(~attn_mask, -math.inf) if boolean else attn_mask
     if enable_gqa:
         key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
-    logits = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    logits = logits + bias
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    logits = query @ key.transpose(-2, -1) * scale + bias
     dead = (logits == -math.inf).all(-1, keepdim=True)  # a row that sees no key has weights 0
     weights = torch.softmax(logits.masked_fill(dead, 0), -1).masked_fill(dead, 0)
     WEIGHTS.append(weights.detach())
@@ -74,7 +76,8 @@ class Attention(torch.nn.Module):
 
     def forward(self, x):
         batch, tokens, _ = x.shape
-        q, k, v = (f(x).reshape(batch, tokens, -1, self.d).transpose(1, 2) for f in (self.q, self.k, self.v))
+        q, k, v = (f(x).reshape(batch, tokens, -1, self.d) for f in (self.q, self.k, self.v))
+        q, k, v = (y.transpose(1, 2) for y in (q, k, v))
         if self.rotary:
             q, k = self.turned(q), self.turned(k)
         return self.o(self.attend(self, q, k, v).transpose(1, 2).reshape(batch, tokens, -1))
@@ -108,13 +111,18 @@ def inputs(batch=2, tokens=6, width=16):
     return torch.randn(batch, tokens, width)
 
 
+def plain(module, *arguments):
+    return F.scaled_dot_product_attention(*arguments)
+
+
 def gpt2(module, q, k, v):
     return F.scaled_dot_product_attention(q, k, v, None, 0.0, True)
 
 
 def gpt2_by_layer(module, q, k, v):
     """GPT-2's scale_attn_by_inverse_layer_idx."""
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1 / math.sqrt(module.d) / (module.layer_idx + 1))
+    scale = 1 / math.sqrt(module.d) / (module.layer_idx + 1)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
 
 
 def padded(module, q, k, v):
@@ -127,11 +135,12 @@ def padded(module, q, k, v):
 def window(q, width):
     queries = q.shape[-2]
     seen = torch.ones(queries, queries, dtype=torch.bool).tril().triu(1 - width)
-    return torch.zeros(1, 1, queries, queries).masked_fill(~seen, torch.finfo(q.dtype).min).to(q.dtype)
+    zeros = torch.zeros(1, 1, queries, queries, dtype=q.dtype)
+    return zeros.masked_fill(~seen, torch.finfo(q.dtype).min)
 
 
 def gemma(module, q, k, v):
-    """Every second layer sees 3 keys; the scale is no width's; K and V are repeated before the call."""
+    """Every second layer sees 3 keys; the scale is no width's; K and V come repeated."""
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
     mask = window(q, 3 if module.layer_idx % 2 == 0 else q.shape[-2])
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.3)
@@ -140,16 +149,21 @@ def gemma(module, q, k, v):
 # ---- A stand-in for transformers -----------------------------------------------------------------
 
 
-def sdpa_attention_forward(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, **more):
+def sdpa_attention_forward(
+    module, query, key, value, attention_mask, dropout=0.0, scaling=None, **more
+):
     """As in transformers: it passes softcap over."""
     key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
     out = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling, is_causal=attention_mask is None
-    )
+        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling,
+        is_causal=attention_mask is None,
+    )  # fmt: skip
     return out.transpose(1, 2).contiguous(), None
 
 
-def eager_attention_forward(module, query, key, value, attention_mask, scaling=None, dropout=0.0, softcap=None, **more):
+def eager_attention_forward(
+    module, query, key, value, attention_mask, scaling=None, dropout=0.0, softcap=None, **more
+):
     key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
     logits = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
     if softcap is not None:
@@ -168,7 +182,10 @@ def fused_attention_forward(module, query, key, value, attention_mask, **more):
 def transformers():
     """The modules by their names; a model of theirs is the second."""
     utils = types.ModuleType("transformers.modeling_utils")
-    utils.ALL_ATTENTION_FUNCTIONS = {"sdpa": sdpa_attention_forward, "flash_attention_2": fused_attention_forward}
+    utils.ALL_ATTENTION_FUNCTIONS = {
+        "sdpa": sdpa_attention_forward,
+        "flash_attention_2": fused_attention_forward,
+    }
     modeling = types.ModuleType("transformers.models.small.modeling_small")
     modeling.eager_attention_forward = eager_attention_forward
     for module in (utils, modeling):
@@ -249,14 +266,16 @@ class DumpTest(unittest.TestCase):
             entropy = -(p * p.clamp(min=1e-300).log()).sum(-1).mean()
             self.assertAlmostEqual(float(row["entropy"]), float(entropy), delta=tolerance)
             checked += 1
-        self.assertEqual(checked, sum(w.shape[0] * w.shape[1] for w in WEIGHTS[: len(self.index())]))
+        calls = WEIGHTS[: len(self.index())]
+        self.assertEqual(checked, sum(w.shape[0] * w.shape[1] for w in calls))
 
     def test_gpt2s_kind(self):
         printed = self.dump(Model(gpt2))
         self.assertEqual(printed.count("\n"), 1)
         self.assertIn("--causal --layers 0,1,2", printed)
         self.assertNotIn("--scale", printed)
-        self.assertEqual([c["module"] for c in self.index()], [f"blocks.{n}.attention" for n in range(3)])
+        modules = [f"blocks.{n}.attention" for n in range(3)]
+        self.assertEqual([c["module"] for c in self.index()], modules)
         self.assertEqual(len(self.lines), 1)  # how much it takes, said before it is written
         self.assertIn("3 x ", self.lines[0])
         self.assert_entropies()
@@ -276,7 +295,8 @@ class DumpTest(unittest.TestCase):
     def test_gemmas_kind_with_windows_and_a_scale_of_its_own(self):
         printed = self.dump(Model(gemma, key_heads=2, rotary=True))
         self.assertEqual(printed.count("--scale 0.3"), 2)
-        self.assertEqual([c["mask"] for c in self.index()], ["layer0_allowed.npy", "causal-top-left", "layer0_allowed.npy"])
+        masks = ["layer0_allowed.npy", "causal-top-left", "layer0_allowed.npy"]
+        self.assertEqual([c["mask"] for c in self.index()], masks)
         self.assert_entropies()
 
     def test_gradients_pass(self):
@@ -291,7 +311,8 @@ class DumpTest(unittest.TestCase):
 
     def test_gradients_of_one_call_alone_where_tensors_are_shared(self):
         def twice(module, q, k, v):
-            return F.scaled_dot_product_attention(q, k, v) + F.scaled_dot_product_attention(q, q, v, scale=1.0)
+            attention = F.scaled_dot_product_attention
+            return attention(q, k, v) + attention(q, q, v, scale=1.0)
 
         self.dump(Model(twice, layers=1), backward=True)
         self.assertEqual(self.run_lines("gradcheck").count("PASS dQ"), 2)
@@ -306,7 +327,8 @@ class DumpTest(unittest.TestCase):
     def test_a_model_in_bfloat16_is_judged_as_such(self):
         self.dump(Model(gpt2, layers=1).bfloat16(), inputs().bfloat16(), backward=True)
         self.assertEqual(self.index()[0]["computed_in"], "bfloat16")
-        self.assertIn("--precision bfloat16", open(os.path.join(self.folder, "gradcheck.sh")).read())
+        with open(os.path.join(self.folder, "gradcheck.sh")) as file:
+            self.assertIn("--precision bfloat16", file.read())
         self.assertEqual(self.run_lines("gradcheck").count("PASS d"), 3)
         self.assert_entropies(0.02)  # weights of 8 bits
 
@@ -322,7 +344,8 @@ class DumpTest(unittest.TestCase):
     def test_more_queries_or_keys_and_fewer_dimensions(self):
         for queries, keys, offset in ((3, 5, 0), (5, 3, 0), (3, 5, 2), (5, 3, -2)):
             mask = torch.ones(queries, keys, dtype=torch.bool).tril(offset)
-            seen, adds = dump_attention.visible(mask, False, torch.zeros(queries, 2), torch.zeros(keys, 2))
+            q, k = torch.zeros(queries, 2), torch.zeros(keys, 2)
+            seen, adds = dump_attention.visible(mask, False, q, k)
             word = "causal-bottom-right" if offset else "causal-top-left"
             self.assertEqual((dump_attention.mask_word(seen), adds), (word, False))
         torch.manual_seed(5)
@@ -357,7 +380,8 @@ class DumpTest(unittest.TestCase):
                 for block in model.blocks:  # a loop by hand counts like a model
                     y = block(y)
         self.folder += "2"
-        self.assertEqual([(c["forward"], c["layer"]) for c in self.index()], [(f, n) for f in (0, 1) for n in range(3)])
+        calls = [(f, n) for f in (0, 1) for n in range(3)]
+        self.assertEqual([(c["forward"], c["layer"]) for c in self.index()], calls)
         self.assertIn("forward1_layer2_q.npy", os.listdir(self.folder))
         self.run_lines("inspect")
 
@@ -403,7 +427,8 @@ class DumpTest(unittest.TestCase):
 
     def test_transformers_eager_functions_pass_with_their_gradients(self):
         transformers()
-        self.dump(Model(attend_by("eager", lambda q: window(q, 4), scaling=0.4), key_heads=2), backward=True)
+        attend = attend_by("eager", lambda q: window(q, 4), scaling=0.4)
+        self.dump(Model(attend, key_heads=2), backward=True)
         self.assertEqual(self.index()[0]["k"], [2, 2, 6, 4])  # before they are repeated
         self.assertEqual(self.run_lines("gradcheck").count("PASS dK"), 3)
         self.assert_entropies()
@@ -417,11 +442,11 @@ class DumpTest(unittest.TestCase):
     def test_softcapping_that_was_done_and_that_was_passed_over(self):
         transformers()
         self.dump(Model(attend_by("eager", lambda q: window(q, 4), softcap=2.0)), backward=True)
-        self.assertIn("logit softcapping 2: inspect and gradcheck do not know it", self.lines[1])
+        self.assertIn("logit softcapping: inspect and gradcheck do not know it", self.lines[1])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "gradcheck.sh")))
         self.folder += "2"
         self.dump(Model(attend_by("sdpa", lambda q: window(q, 4), softcap=2.0)))
-        self.assertIn("logit softcapping 2 was asked for and makes no difference here", self.lines[-1])
+        self.assertIn("softcapping was asked for and makes no difference", self.lines[-1])
 
     def test_a_fused_kernel_is_named(self):
         transformers()
@@ -441,15 +466,15 @@ class DumpTest(unittest.TestCase):
 
     def test_attention_that_is_something_else_is_said(self):
         former = F.scaled_dot_product_attention
-        F.scaled_dot_product_attention = lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1), -1) @ v
+        F.scaled_dot_product_attention = lambda q, k, v: torch.softmax(q @ k.mT, -1) @ v
         try:
-            self.dump(Model(lambda module, q, k, v: F.scaled_dot_product_attention(q, k, v), layers=1))
+            self.dump(Model(plain, layers=1))
         finally:
             F.scaled_dot_product_attention = former
         self.assertIn("its output is not attention of what is saved", self.lines[1])
 
     def test_dropout_is_said(self):
-        self.dump(Model(lambda module, q, k, v: F.scaled_dot_product_attention(q, k, v, None, 0.5), layers=1), backward=True)
+        self.dump(Model(lambda module, *qkv: plain(module, *qkv, None, 0.5), layers=1), backward=True)
         self.assertIn("dropout 0.5", self.lines[1])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "gradcheck.sh")))
 
@@ -485,22 +510,25 @@ class DumpTest(unittest.TestCase):
 
     def test_around_a_script(self):
         script = os.path.join(self.scratch.name, "script.py")
+        here = f"import sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
         with open(script, "w") as file:
             file.write(
-                f"import sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
-                "import test_dump_attention as t\n"
-                "t.Model(t.gpt2, layers=int(sys.argv[1]))(t.inputs())\n"
-                "sys.exit(0)\n"
+                here + "import test_dump_attention as t\n"
+                "t.Model(t.gpt2, layers=int(sys.argv[1]))(t.inputs())\nsys.exit(0)\n"
             )
-        launcher = f"import sys, torch.nn.functional as F\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\nimport test_dump_attention\nimport dump_attention\nsys.exit(dump_attention.main())\n"
-        run = lambda *words: subprocess.run([sys.executable, "-c", launcher, *words], capture_output=True, text=True)
-        done = run(self.folder, "--layers", "1", "--", script, "2")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("--layers 1", done.stdout)
-        self.assertEqual(len(self.index()), 1)
-        done = run(self.folder, "--", script, "2")
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
-        self.assertIn("is there already", done.stderr)
+        # the stand-in is in place before the script starts, as PyTorch's own function is
+        launch = here + "import test_dump_attention as t\nsys.exit(t.dump_attention.main())\n"
+        for code, said in ((0, ""), (1, "is there already; expected a new or an empty folder\n")):
+            done = subprocess.run(
+                [sys.executable, "-c", launch, self.folder, "--layers", "1", "--", script, "2"],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertTrue(done.stderr.endswith(said))
+            self.assertEqual("--layers 1" in done.stdout, code == 0)
+        self.assertEqual([c["layer"] for c in self.index()], [1])
 
 
 if __name__ == "__main__":
