@@ -105,14 +105,14 @@ def saved_bytes(x):
     return x.numel() * {torch.bool: 1, torch.float64: 8, torch.float32: 4}[saved_format(x)]
 
 
-def write_npy(path, x):
+def write_npy(path, x, mode="xb"):
     """.npy of version 1.0, in this machine's byte order, without NumPy."""
     x = x.detach().to("cpu", saved_format(x)).contiguous()
     order = "<" if sys.byteorder == "little" else ">"
     kind = {torch.bool: "|b1", torch.float64: order + "f8", torch.float32: order + "f4"}[x.dtype]
     head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(x.shape)}, }}"
     head += " " * (-(10 + len(head) + 1) % 64) + "\n"
-    with open(path, "xb") as file:
+    with open(path, mode) as file:
         file.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode("latin-1"))
         file.write((ctypes.c_char * (x.numel() * x.element_size())).from_address(x.data_ptr()))
 
