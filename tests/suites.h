@@ -38,6 +38,7 @@
     X(gradcheck, LONG)                                                                             \
     X(bits, LONG)                                                                                  \
     X(foreign, LONG)                                                                               \
+    X(peers, LONG)                                                                                 \
     X(figures, LONG)                                                                               \
     X(results, LONG)                                                                               \
     X(program, LONG)
