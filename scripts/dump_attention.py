@@ -29,8 +29,8 @@ model. Attention outside any module tells no layers: there give --calls.
   inspect.sh, gradcheck.sh    the commands that read it
 
 `difference` is how far softmax(scale Q K^T) V under the saved mask is from what the model's own
-attention returned, over the largest |V| (first and last head): beyond rounding something else was
-computed, and that is said.
+attention returned, over the largest |V| (first and last head, of long ones some rows): beyond
+rounding something else was computed, and that is said.
 """
 import argparse
 import collections
@@ -183,17 +183,18 @@ def difference(q, k, v, mask, scale, out, dtype):
     rounding may take it."""
     q, k, v, out = (as_heads(x.detach()) for x in (q, k, v, out))
     q, k, v, out = (x.reshape((1,) * (4 - x.dim()) + tuple(x.shape)) for x in (q, k, v, out))
+    some = slice(None, None, 1 + q.shape[-2] // 256)  # rows: a long head's matrix is large
     worst = logits = 0.0
     for b, h in ((0, 0), (q.shape[0] - 1, q.shape[1] - 1)):
         of = h // (q.shape[1] // k.shape[1])
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
-        z = q[b, h].to(wide) @ k[b, of].to(wide).T * scale
-        seen = mask[b if mask.shape[0] > 1 else 0, h if mask.shape[1] > 1 else 0]
+        z = q[b, h, some].to(wide) @ k[b, of].to(wide).T * scale
+        seen = mask[b if mask.shape[0] > 1 else 0, h if mask.shape[1] > 1 else 0, some]
         alive = seen.any(-1)  # a row that sees no key is something else in each kernel
         z = z.masked_fill(~seen, -math.inf)[alive]
         if z.numel() == 0:
             continue
-        apart = torch.softmax(z, -1) @ v[b, of].to(wide) - out[b, h][alive].to(wide)
+        apart = torch.softmax(z, -1) @ v[b, of].to(wide) - out[b, h, some][alive].to(wide)
         worst = max(worst, float(apart.abs().max()) / (float(v.abs().max()) or 1))
         logits = max(logits, float(z[z > -math.inf].abs().max()))
     # Each logit off by some units of its last place moves a weight by as much, relative; so do the
@@ -397,7 +398,7 @@ class dump:
         free = shutil.disk_usage(above).free / 1e6
         if calls * one > free:
             raise DumpError(
-                f"{self.folder}: {free:.3g} MB are free; expected {calls * one:.3g}, or fewer layers"
+                f"{self.folder}: {free:.3g} MB are free; expected {calls * one:.3g}, or --layers"
             )
         os.makedirs(self.folder, exist_ok=True)
 
@@ -468,7 +469,7 @@ class dump:
             notes.append(f"dropout {dropout:g}: inspect has the weights before it; model.eval()")
         elif apart > rounding and not notes:
             notes.append(
-                f"its output is not attention of what is saved: off by {apart:.2g} of the largest |V|"
+                f"its output is not attention of what is saved: off by {apart:.2g} of its largest |V|"
             )
         for note in notes:
             self._warn(f"layer {layer}: {note}")
@@ -512,7 +513,8 @@ class dump:
             first = entries[0]["files"]["q"].replace("_q.npy", ".csv")
             words = self._options(entries, "q", "k")
             words += ["--layers", ",".join(str(e["layer"]) for e in entries), "--output"]
-            words += [os.path.join(self.folder, "inspect_" + (first if len(groups) > 1 else "all.csv"))]
+            name = first if len(groups) > 1 else "all.csv"
+            words += [os.path.join(self.folder, "inspect_" + name)]
             yield shlex.join(["build/sqrtdk", "inspect", *words])
 
     def _gradcheck_lines(self):

@@ -474,7 +474,8 @@ class DumpTest(unittest.TestCase):
         self.assertIn("its output is not attention of what is saved", self.lines[1])
 
     def test_dropout_is_said(self):
-        self.dump(Model(lambda module, *qkv: plain(module, *qkv, None, 0.5), layers=1), backward=True)
+        dropping = lambda module, q, k, v: plain(module, q, k, v, None, 0.5)
+        self.dump(Model(dropping, layers=1), backward=True)
         self.assertIn("dropout 0.5", self.lines[1])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "gradcheck.sh")))
 
