@@ -25,12 +25,13 @@ model. Attention outside any module tells no layers: there give --calls.
                           plain causal mask or no mask
   layerN_mask.npy         a mask that adds numbers to logits, which inspect does not know
   layerN_do, _dq, _dk, _dv    with --gradients, at the first backward pass
-  dump.json               of each call: module, scale, mask, format, dropout, and `difference`
-  inspect.sh, gradcheck.sh    the commands that read it
+  dump.json               of each call: module, scale, mask, format, dropout, and the two numbers
+                          below
+  inspect.sh, gradcheck.sh    the commands that read it; gradcheck's where attention is all there was
 
 `difference` is how far softmax(scale Q K^T) V under the saved mask is from what the model's own
-attention returned, over the largest |V| (first and last head, of long ones some rows): beyond
-rounding something else was computed, and that is said.
+attention returned, over the largest |V| (first and last head, of long ones some rows); `rounding` is
+how far rounding may take it. Beyond that something else was computed, and a line says so.
 """
 import argparse
 import collections
@@ -441,6 +442,7 @@ class dump:
             "mask": self._mask(place, seen, q),
             "dropout": how.dropout or 0.0,
             "difference": apart,
+            "rounding": rounding,
             "notes": self._notes(place[1], adds, how.dropout or 0.0, apart, rounding),
             "files": {},
         }
@@ -519,7 +521,8 @@ class dump:
 
     def _gradcheck_lines(self):
         for e in self.entries:
-            if "dq" not in e["files"] or e["notes"]:
+            same = e["difference"] <= e["rounding"] and not e["dropout"] and "mask" not in e["files"]
+            if "dq" not in e["files"] or not same:
                 continue
             words = self._options([e], "q", "k", "v", "do", "dq", "dk", "dv")
             words += ["--precision", e["computed_in"]]

@@ -445,8 +445,9 @@ class DumpTest(unittest.TestCase):
         self.assertIn("logit softcapping: inspect and gradcheck do not know it", self.lines[1])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "gradcheck.sh")))
         self.folder += "2"
-        self.dump(Model(attend_by("sdpa", lambda q: window(q, 4), softcap=2.0)))
+        self.dump(Model(attend_by("sdpa", lambda q: window(q, 4), softcap=2.0)), backward=True)
         self.assertIn("softcapping was asked for and makes no difference", self.lines[-1])
+        self.assertEqual(self.run_lines("gradcheck").count("PASS dQ"), 3)
 
     def test_a_fused_kernel_is_named(self):
         transformers()
@@ -472,6 +473,18 @@ class DumpTest(unittest.TestCase):
         finally:
             F.scaled_dot_product_attention = former
         self.assertIn("its output is not attention of what is saved", self.lines[1])
+
+    def test_of_long_heads_some_rows_are_held_against_the_output(self):
+        torch.manual_seed(2)
+        q = torch.randn(1, 1, 600, 4)
+        for wrong in (1, 1.01):
+            former = F.scaled_dot_product_attention
+            F.scaled_dot_product_attention = lambda *a, **b: former(*a, **b) * wrong
+            with dump(f"{self.folder}{wrong}"):
+                F.scaled_dot_product_attention(q, q, q, is_causal=True)
+            F.scaled_dot_product_attention = former
+        self.assertEqual(len(self.lines), 3)  # two sizes, and one
+        self.assertIn("its output is not attention", self.lines[2])
 
     def test_dropout_is_said(self):
         dropping = lambda module, q, k, v: plain(module, q, k, v, None, 0.5)
