@@ -9,8 +9,8 @@ A mask that adds numbers goes in as further columns: Q' = [scale Q, mask], K' = 
 of its own number]. Cases with softcapped logits are counted and left out: the program has none.
 
 Exit status: 0, or 1 if an error is above the tolerance or nothing was compared; 77, and a line,
-where there is no onnx of version 1.19.1 or later. Before that its reference gave grouped queries the
-heads of K in another order, and took inputs of three dimensions apart otherwise.
+where there is no onnx of version 1.19.1 or later. Before that its reference gave grouped queries
+the heads of K in another order, and took inputs of three dimensions apart otherwise.
 """
 import argparse
 import math

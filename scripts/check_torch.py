@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds attention and its gradients against PyTorch's autograd, in float64: weights, dQ, dK and dV of
-random configurations, and as much of the first head's output as `trace` shows; with every mask, rows
-that see no key, grouped queries, d_v other than d_k, batches, scaling rules and numbers, and logits
-from flat to one-hot.
+"""Holds attention and its gradients against PyTorch's autograd, in float64: weights, dQ, dK and dV
+of random configurations, and as much of the first head's output as `trace` shows; with every mask,
+rows that see no key, grouped queries, d_v other than d_k, batches, scaling rules and numbers, and
+logits from flat to one-hot.
 
     scripts/check_torch.py [--configurations N] [--seed N] [--program build/sqrtdk]
 
@@ -24,8 +24,8 @@ try:
 except ImportError:
     torch = None
 
-# Errors are relative to the sum of the absolute terms, so that cancelling does not count. Logits are
-# up to some 100 here, sums of up to 70 terms in another order: off by some units of 1e-14, and
+# Errors are relative to the sum of the absolute terms, so that cancelling does not count. Logits
+# are up to some 100 here, sums of up to 70 terms in another order: off by some units of 1e-14, and
 # weights, relative, by as much. 300 configurations came to 4e-15 at most.
 TOLERANCE = 1e-13
 

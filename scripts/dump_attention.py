@@ -27,11 +27,11 @@ model. Attention outside any module tells no layers: there give --calls.
   layerN_do, _dq, _dk, _dv    with --gradients, at the first backward pass
   dump.json               of each call: module, scale, mask, format, dropout, and the two numbers
                           below
-  inspect.sh, gradcheck.sh    the commands that read it; gradcheck's where attention is all there was
+  inspect.sh, gradcheck.sh    the commands that read it; gradcheck's where attention is all it was
 
 `difference` is how far softmax(scale Q K^T) V under the saved mask is from what the model's own
-attention returned, over the largest |V| (first and last head, of long ones some rows); `rounding` is
-how far rounding may take it. Beyond that something else was computed, and a line says so.
+attention returned, over the largest |V| (first and last head, of long ones some rows); `rounding`
+is how far rounding may take it. Beyond that something else was computed, and a line says so.
 """
 import argparse
 import collections
@@ -70,8 +70,10 @@ def say(text):
 
 def compiling():
     """Whether torch.compile reads this code instead of running it."""
-    compiler = getattr(torch, "compiler", None)
-    return bool(compiler and hasattr(compiler, "is_compiling") and compiler.is_compiling())
+    for module in (getattr(torch, "compiler", None), sys.modules.get("torch._dynamo")):
+        if hasattr(module, "is_compiling"):
+            return bool(module.is_compiling())
+    return False
 
 
 def autocast_format(device):
@@ -452,7 +454,7 @@ class dump:
         word = mask_word(seen)
         if word:
             return word
-        array = mask_array(seen, q)
+        array = mask_array(seen, q).cpu()  # layers may be on different devices
         for name, other in self.masks.items():
             if other.shape == array.shape and torch.equal(other, array):
                 return name
@@ -471,7 +473,7 @@ class dump:
             notes.append(f"dropout {dropout:g}: inspect has the weights before it; model.eval()")
         elif apart > rounding and not notes:
             notes.append(
-                f"its output is not attention of what is saved: off by {apart:.2g} of its largest |V|"
+                f"its output is not attention of what is saved: off by {apart:.2g} of the largest V"
             )
         for note in notes:
             self._warn(f"layer {layer}: {note}")
@@ -521,8 +523,8 @@ class dump:
 
     def _gradcheck_lines(self):
         for e in self.entries:
-            same = e["difference"] <= e["rounding"] and not e["dropout"] and "mask" not in e["files"]
-            if "dq" not in e["files"] or not same:
+            other = e["difference"] > e["rounding"] or e["dropout"] > 0 or "mask" in e["files"]
+            if other or "dq" not in e["files"]:
                 continue
             words = self._options([e], "q", "k", "v", "do", "dq", "dk", "dv")
             words += ["--precision", e["computed_in"]]
