@@ -51,3 +51,33 @@ double format_round(const number_format *f, double x) {
     const double y = ldexp(up ? below + 1 : below, place);
     return copysign(y > f->most ? INFINITY : y, x);
 }
+
+/* ---- Which format ---------------------------------------------------------------------------- */
+
+enum { DISTINCT = 4 };
+
+/* Whether all are numbers of the format; counts up to DISTINCT different ones. */
+static bool all_held(const number_format *f, const number_list *list, int lists, int *distinct) {
+    double seen[DISTINCT];
+    *distinct = 0;
+    for (int l = 0; l < lists; l++)
+        for (tt_size i = 0; i < list[l].count; i++) {
+            const double x = list[l].data[i];
+            bool known = x == 0 || *distinct == DISTINCT;
+            if (!isfinite(x)) continue;
+            if (!format_holds(f, x)) return false;
+            for (int s = 0; !known && s < *distinct; s++) known = seen[s] == x;
+            if (!known) seen[(*distinct)++] = x;
+        }
+    return true;
+}
+
+const number_format *format_detect(const number_list *given, const number_list *ours, int lists) {
+    for (int i = 0; format_at(i + 1); i++) {
+        int distinct, of_ours;
+        if (all_held(format_at(i), given, lists, &distinct) && distinct == DISTINCT &&
+            !all_held(format_at(i), ours, lists, &of_ours))
+            return format_at(i);
+    }
+    return NULL;
+}

@@ -13,6 +13,7 @@
 #include "common/scale_option.h"
 #include "common/settings.h"
 #include "heads/head_files.h"
+#include "inspect/factor_report.h"
 #include "inspect/layer.h"
 #include "inspect/names.h"
 #include "inspect/report.h"
@@ -26,7 +27,10 @@ static const option_spec OPTIONS[] = {
     {"q", "FILES", "", "queries: .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]; one file a layer"},
     {"k", "FILES", "", "keys, as many heads as the queries or fewer"},
     {"layers", "LIST", "", "the layers' numbers, one a file (default: the names of Q's files)"},
-    {"v", "FILES", "", "values; only --save-gradients needs them"},
+    {"v", "FILES", "", "values; only --out and --save-gradients need them"},
+    {"weights", "FILES", "", "the model's own weights: which factor and mask made them?"},
+    {"out", "FILES", "", "its own outputs, with --v, for the same question"},
+    {"d-model", "N", "", "the model's width, a factor to think of (default: heads d_k)"},
     {"do", "FILE", "", "gradient of the output for --save-gradients (default: random)"},
     MASK_OPTIONS,
     HEAD_FILE_OPTIONS,
@@ -54,7 +58,8 @@ typedef struct request {
     scale_list scale;
     inspect_rules rules;
     mask_request mask;
-    path_list q, k, v;
+    path_list q, k, v, weights, out;
+    tt_size d_model; /* 0: not given */
     layer_names layers;
     head_choice heads;
     int64_t seed;
@@ -91,6 +96,20 @@ static bool read_files(request *q) {
     return layer_names_read(q->text, q->q.path, q->q.count, &q->layers);
 }
 
+/* What the model itself computed. */
+static bool read_given(request *q) {
+    if (!read_paths(q, "weights", &q->weights) || !read_paths(q, "out", &q->out)) return false;
+    if (q->weights.count > 0 && q->out.count > 0)
+        return complain("--weights and --out: expected one of them");
+    const int given = q->weights.count + q->out.count;
+    if (given > 0 && given != q->q.count)
+        return complain("--weights, --out: %d files for %d of --q; expected one for each", given,
+                        q->q.count);
+    if (q->out.count > 0 && q->v.count == 0) return complain("--out: expected --v");
+    return !options_given(q->text, "d-model") ||
+           options_size(q->text, "d-model", 1, 100000000, &q->d_model);
+}
+
 static bool read_saving(request *q) {
     q->save_weights = options_text(q->text, "save-weights");
     q->save_gradients = options_text(q->text, "save-gradients");
@@ -113,7 +132,8 @@ static bool read_request(request *q) {
     const options *o = q->text;
     if (!mask_request_read(o, &q->mask) || !scale_option_one(o, &q->scale) ||
         !options_int(o, "seed", 0, 4294967295, &q->seed) || !settings_threads(o, &q->threads) ||
-        !read_files(q) || !head_choice_read(o, &q->heads) || !read_saving(q) || !read_output(q))
+        !read_files(q) || !read_given(q) || !head_choice_read(o, &q->heads) || !read_saving(q) ||
+        !read_output(q))
         return false;
     q->quiet = options_flag(o, "quiet");
     inspect_rules_set(&q->rules, q->scale.rule[0]);
@@ -122,11 +142,13 @@ static bool read_request(request *q) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-enum { STATISTICS, WEIGHTS, FILES };
+enum { STATISTICS, WEIGHTS, FACTORS, FILES };
 
 typedef struct run {
     const request *request;
     inspect_layer layers[LIST_MOST];
+    factor_layer factors[LIST_MOST]; /* of those for which there is something */
+    int factor_count;
     int layer; /* the one at work; at the end, their count */
     results files;
 } run;
@@ -179,6 +201,22 @@ static int measure_layer(run *r, const head_files *f) {
     return code;
 }
 
+static bool asks_factor(const request *q) {
+    return q->weights.count + q->out.count > 0;
+}
+
+static int fit_layer(run *r, int n, const head_files *f) {
+    const request *q = r->request;
+    const bool outputs = q->out.count > 0;
+    const factor_source source = {.path = outputs ? q->out.path[n] : q->weights.path[n],
+                                  .outputs = outputs,
+                                  .d_model = q->d_model,
+                                  .threads = q->threads};
+    const int code = factor_layer_fit(q->layers.name[n], &source, f, &r->factors[r->factor_count]);
+    if (code == EXIT_OK) r->factor_count++;
+    return code;
+}
+
 static int run_layer(run *r) {
     const request *q = r->request;
     const int n = r->layer;
@@ -188,6 +226,7 @@ static int run_layer(run *r) {
     int code = head_files_read(&paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
     code = measure_layer(r, &f);
+    if (code == EXIT_OK && asks_factor(q)) code = fit_layer(r, n, &f);
     head_files_free(&f);
     return code;
 }
@@ -205,6 +244,8 @@ static void say_results(const run *r) {
     FILE *to = results_people(&r->files);
     for (int n = 0; n < r->layer; n++) {
         inspect_report_layer(to, &r->layers[n], &q->rules, mask_words(q, mask, sizeof mask));
+        if (n < r->factor_count)
+            factor_report_layer(to, &r->factors[n], q->rules.rule[q->rules.used]);
         if (n < r->layer - 1) (void)fputc('\n', to);
     }
     results_say(&r->files, to);
@@ -213,17 +254,21 @@ static void say_results(const run *r) {
 /* All files are opened before anything is measured: what cannot be written is known at once. */
 static int run_all(run *r) {
     const request *q = r->request;
-    const char *const endings[FILES] = {"", q->heads.count > 0 ? "_weights.csv" : NULL};
+    const char *const endings[FILES] = {"", q->heads.count > 0 ? "_weights.csv" : NULL,
+                                        asks_factor(q) ? "_factor.csv" : NULL};
     if (!results_open(&r->files, q->text, endings, FILES)) return EXIT_FAILED;
     if (r->files.file[WEIGHTS].stream) inspect_weights_header(r->files.file[WEIGHTS].stream);
     int code = EXIT_OK;
     while (code == EXIT_OK && r->layer < q->q.count) code = run_layer(r);
     if (code == EXIT_OK)
         inspect_report_csv(r->files.file[STATISTICS].stream, r->layers, r->layer, &q->rules);
+    if (code == EXIT_OK && r->files.file[FACTORS].stream)
+        factor_report_csv(r->files.file[FACTORS].stream, r->factors, r->factor_count);
     if (code == EXIT_OK && !results_commit(&r->files)) code = EXIT_FAILED;
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);
+    for (int n = 0; n < r->factor_count; n++) factor_layer_free(&r->factors[n]);
     return code;
 }
 
@@ -242,6 +287,8 @@ static int run_inspect(const options *o) {
     free(q.q.text);
     free(q.k.text);
     free(q.v.text);
+    free(q.weights.text);
+    free(q.out.text);
     layer_names_free(&q.layers);
     return code;
 }

@@ -1,0 +1,200 @@
+#include "inspect/factor.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tt/elementary.h"
+
+/* A residual beyond this many standard deviations, or this mean square of all, is no rounding. In
+ * calibration (tests/calibrate/factors.c) right factors stayed below a half of both. */
+#define WORST_MOST 8.0
+#define MISFIT_MOST 2.5
+
+/* From so many free residuals on, their size and not the formats' says how large errors are. */
+enum { FREEDOM_ENOUGH = 30 };
+
+const char *factor_verdict_name(int i) {
+    static const char *const NAMES[FACTOR_VERDICTS + 1] = {
+        [FACTOR_FOUND] = "found", [FACTOR_NO_FIT] = "none fits", [FACTOR_UNKNOWN] = "cannot tell"};
+    return NAMES[i];
+}
+
+double factor_given_error(const factor_given *g, double x) {
+    const double unit = fmax(g->format->unit * fabs(x), g->format->underflow);
+    return fmax(unit, array_half_digit(g->file, x));
+}
+
+/* ---- Sums and the verdict -------------------------------------------------------------------- */
+
+void factor_sums_add(factor_sums *s, double j, double r, double v, tt_size query, tt_size column) {
+    const double size = fabs(r) / sqrt(v);
+    s->slope += j * r / v;
+    s->square += j * j / v;
+    s->residuals += r * r / v;
+    s->count++;
+    if (size > s->worst || s->count == 1) {
+        s->worst = size;
+        s->query = query;
+        s->column = column;
+    }
+}
+
+/* Errors that a row has in common (its query was rounded), or a column, are not averaged out within
+ * it: the larger of three estimates counts. */
+static double standard_error(const factor_sums *s, tt_size freedom) {
+    const double misfit = s->residuals / (double)(freedom > 0 ? freedom : 1);
+    const double plain = (freedom < FREEDOM_ENOUGH ? fmax(1, misfit) : misfit) * s->square;
+    const double groups = (double)s->groups;
+    const double rows = groups > 1 ? s->rows * groups / (groups - 1) : 0;
+    return sqrt(fmax(plain, fmax(rows, s->columns))) / s->square;
+}
+
+void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given, double least,
+                  factor_fit *fit) {
+    const double sum = given->computed->bits < 53 ? 0x1p-24 : 0x1p-53;
+    fit->worst = s->worst;
+    fit->query = s->query;
+    fit->column = s->column;
+    fit->verdict = FACTOR_UNKNOWN;
+    fit->misfit = freedom > 0 ? s->residuals / (double)freedom : 0;
+    if (!(s->square > 0) || fit->differences < FACTOR_DIFFERENCES) return;
+    fit->error = 3 * standard_error(s, freedom) + 2 * sum * fabs(fit->factor);
+    if (fit->misfit > MISFIT_MOST || fit->worst > WORST_MOST)
+        fit->verdict = FACTOR_NO_FIT;
+    else if (fit->error <= 0.1 * fmax(fabs(fit->factor), least))
+        fit->verdict = FACTOR_FOUND;
+}
+
+/* ---- The line -------------------------------------------------------------------------------- */
+
+/* A head at work. */
+typedef struct line {
+    const factor_logits *l;
+    const factor_given *given;
+    const double *p;
+    double *y, *column; /* [rows,keys] ln P, NaN for a weight that takes no part; [keys] */
+    double noise, t;
+} line;
+
+/* A weight whose rounding is above this part of it has no logarithm to speak of. */
+#define ROUGH 0.125
+
+static void set_logarithms(line *f) {
+    for (tt_size i = 0; i < f->l->rows * f->l->keys; i++) {
+        const double p = f->p[i];
+        const bool good = p > 0 && isfinite(p) && factor_given_error(f->given, p) <= ROUGH * p;
+        f->y[i] = good ? tt_log(p) : NAN;
+    }
+}
+
+/* Of ln P: its weight's rounding, its logit's, and that of the logarithm here. */
+static double variance(const line *f, tt_size at) {
+    const double x = f->l->x[at], rounding = factor_given_error(f->given, f->p[at]) / f->p[at];
+    const double logarithm = 0x1p-53 * f->y[at];
+    return rounding * rounding + logarithm * logarithm +
+           f->noise * f->t * f->t * (x * x + f->l->squares[at]);
+}
+
+typedef struct row_means {
+    tt_size count;
+    double weight, x, y;
+} row_means;
+
+static row_means means_of(const line *f, tt_size row) {
+    row_means m = {0, 0, 0, 0};
+    for (tt_size j = 0; j < f->l->keys; j++) {
+        const tt_size at = row * f->l->keys + j;
+        if (isnan(f->y[at])) continue;
+        const double w = 1 / variance(f, at);
+        m.count++;
+        m.weight += w;
+        m.x += w * f->l->x[at];
+        m.y += w * f->y[at];
+    }
+    if (m.count > 0) {
+        m.x /= m.weight;
+        m.y /= m.weight;
+    }
+    return m;
+}
+
+/* Of a row with two weights that tell: what its entries say at the present t. */
+static void add_row(line *f, tt_size row, const row_means *m, factor_sums *s) {
+    const double before = s->slope;
+    for (tt_size j = 0; j < f->l->keys; j++) {
+        const tt_size at = row * f->l->keys + j;
+        if (isnan(f->y[at])) continue;
+        const double x = f->l->x[at] - m->x, r = f->y[at] - m->y - f->t * x;
+        const double part = s->slope;
+        factor_sums_add(s, x, r, variance(f, at), factor_logits_query(f->l, row), j);
+        f->column[j] += s->slope - part;
+    }
+    s->rows += (s->slope - before) * (s->slope - before);
+    s->groups++;
+}
+
+static factor_sums sums_at(line *f, double *offset) {
+    factor_sums s = {0};
+    for (tt_size j = 0; j < f->l->keys; j++) f->column[j] = 0;
+    for (tt_size i = 0; i < f->l->rows; i++) {
+        const row_means m = means_of(f, i);
+        offset[i] = m.count > 0 ? f->t * m.x - m.y : NAN;
+        if (m.count > 1) add_row(f, i, &m, &s);
+    }
+    for (tt_size j = 0; j < f->l->keys; j++) s.columns += f->column[j] * f->column[j];
+    return s;
+}
+
+/* Two steps find t, as each is exact but for the variances, which follow t; a third for these. */
+static void fit_line(line *f, double *offset, factor_fit *out) {
+    enum { STEPS = 4 };
+    factor_sums s = sums_at(f, offset);
+    for (int i = 0; i < STEPS && s.square > 0; i++) {
+        f->t += s.slope / s.square;
+        s = sums_at(f, offset);
+    }
+    out->factor = s.square > 0 ? f->t : NAN;
+    out->rows = s.groups;
+    out->differences = s.count - s.groups;
+    factor_judge(&s, s.count - s.groups - 1, f->given, 1 / (double)f->l->d_k, out);
+}
+
+bool factor_fit_weights(const factor_logits *l, const factor_given *given, const double *p,
+                        double *offset, factor_fit *out) {
+    line f = {.l = l, .given = given, .p = p};
+    f.noise = factor_logit_noise(given->computed, l->d_k);
+    f.y = malloc((size_t)(l->rows * l->keys) * sizeof *f.y);
+    f.column = malloc((size_t)l->keys * sizeof *f.column);
+    const bool good = f.y && f.column;
+    *out = (factor_fit){.verdict = FACTOR_UNKNOWN, .factor = NAN, .error = NAN};
+    if (good) {
+        set_logarithms(&f);
+        fit_line(&f, offset, out);
+    }
+    free(f.y);
+    free(f.column);
+    return good;
+}
+
+/* ---- What a weight says of its key ----------------------------------------------------------- */
+
+/* Below this a weight may be given as 0: some processors flush subnormal numbers of the formats
+ * with float32's range. */
+static double least_weight(const factor_given *g) {
+    const number_format *f = g->format;
+    const double least = f->bits == 11 ? 2 * f->underflow : ldexp(1, f->least);
+    return fmax(least, 2 * array_half_digit(g->file, 0));
+}
+
+void factor_fit_states(const factor_logits *l, const factor_given *given, const double *p,
+                       const double *offset, const factor_fit *fit, signed char *state) {
+    const double least = tt_log(least_weight(given));
+    const double noise = factor_logit_noise(given->computed, l->d_k);
+    for (tt_size i = 0; i < l->rows * l->keys; i++) {
+        const double z = fit->factor * l->x[i];
+        const double slack = 6 * sqrt(noise * (z * z + fit->factor * fit->factor * l->squares[i]));
+        /* a factor that is not known explains no 0 */
+        const bool tiny = fit->verdict == FACTOR_FOUND && z - offset[i / l->keys] < least + slack;
+        state[i] = (signed char)(p[i] > 0 ? KEY_VISIBLE : tiny ? KEY_UNSURE : KEY_HIDDEN);
+    }
+}
