@@ -74,8 +74,9 @@ bench: $(BUILD)/bench
 # How often a verdict on a gradient is wrong where the truth is known, on a million derivatives and on
 # a hundred million elements of gradients from files; some minutes. build/calibrate-verdicts is run by
 # hand: it trains for long.
-CALIBRATIONS = $(BUILD)/calibrate-differences $(BUILD)/calibrate-formats
+CALIBRATIONS = $(BUILD)/calibrate-differences $(BUILD)/calibrate-formats $(BUILD)/calibrate-factors
 
+$(BUILD)/calibrate-factors: $(BUILD)/tests/factor_cases.o
 $(BUILD)/calibrate-%: $(BUILD)/tests/calibrate/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 

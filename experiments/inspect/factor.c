@@ -87,33 +87,42 @@ static void set_logarithms(line *f) {
     }
 }
 
-/* Of ln P: its weight's rounding, its logit's, and that of the logarithm here. */
+/* Of ln P: its weight's rounding, its logit's, and that of the arithmetic here. */
 static double variance(const line *f, tt_size at) {
     const double x = f->l->x[at], rounding = factor_given_error(f->given, f->p[at]) / f->p[at];
-    const double logarithm = 0x1p-53 * f->y[at];
+    const double logarithm = 0x1p-52 * f->y[at];
     return rounding * rounding + logarithm * logarithm +
            f->noise * f->t * f->t * (x * x + f->l->squares[at]);
 }
 
+/* A row from the place of its first weight that takes part: of differences a weighted mean loses
+ * nothing to rounding. */
 typedef struct row_means {
     tt_size count;
-    double weight, x, y;
+    double x0, y0, weight, x, rest; /* x - x0 and (y - y0) - t (x - x0), weighted means */
 } row_means;
 
+static double rest_of(const line *f, const row_means *m, tt_size at) {
+    return (f->y[at] - m->y0) - f->t * (f->l->x[at] - m->x0);
+}
+
 static row_means means_of(const line *f, tt_size row) {
-    row_means m = {0, 0, 0, 0};
+    row_means m = {0, 0, 0, 0, 0, 0};
     for (tt_size j = 0; j < f->l->keys; j++) {
         const tt_size at = row * f->l->keys + j;
         if (isnan(f->y[at])) continue;
+        if (m.count++ == 0) {
+            m.x0 = f->l->x[at];
+            m.y0 = f->y[at];
+        }
         const double w = 1 / variance(f, at);
-        m.count++;
         m.weight += w;
-        m.x += w * f->l->x[at];
-        m.y += w * f->y[at];
+        m.x += w * (f->l->x[at] - m.x0);
+        m.rest += w * rest_of(f, &m, at);
     }
     if (m.count > 0) {
         m.x /= m.weight;
-        m.y /= m.weight;
+        m.rest /= m.weight;
     }
     return m;
 }
@@ -124,7 +133,7 @@ static void add_row(line *f, tt_size row, const row_means *m, factor_sums *s) {
     for (tt_size j = 0; j < f->l->keys; j++) {
         const tt_size at = row * f->l->keys + j;
         if (isnan(f->y[at])) continue;
-        const double x = f->l->x[at] - m->x, r = f->y[at] - m->y - f->t * x;
+        const double x = f->l->x[at] - m->x0 - m->x, r = rest_of(f, m, at) - m->rest;
         const double part = s->slope;
         factor_sums_add(s, x, r, variance(f, at), factor_logits_query(f->l, row), j);
         f->column[j] += s->slope - part;
@@ -138,7 +147,7 @@ static factor_sums sums_at(line *f, double *offset) {
     for (tt_size j = 0; j < f->l->keys; j++) f->column[j] = 0;
     for (tt_size i = 0; i < f->l->rows; i++) {
         const row_means m = means_of(f, i);
-        offset[i] = m.count > 0 ? f->t * m.x - m.y : NAN;
+        offset[i] = m.count > 0 ? f->t * m.x0 - m.y0 - m.rest : NAN;
         if (m.count > 1) add_row(f, i, &m, &s);
     }
     for (tt_size j = 0; j < f->l->keys; j++) s.columns += f->column[j] * f->column[j];

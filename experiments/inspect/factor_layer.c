@@ -313,24 +313,28 @@ static int fit_all(const factor_source *source, const head_files *f, const array
     return EXIT_OK;
 }
 
-int factor_layer_fit(const char *name, const factor_source *source, const head_files *f,
-                     factor_layer *out) {
-    array given = {0};
-    int code = EXIT_FAILED;
+int factor_layer_of(const char *name, const factor_source *source, const head_files *f,
+                    const array *given, factor_layer *out) {
     *out = (factor_layer){.name = name,
                           .outputs = source->outputs,
                           .batch = f->batch,
                           .heads = f->heads,
                           .queries = f->queries,
-                          .keys = f->keys};
-    if (read_given(source, f, &given)) {
-        out->format = format_of(&given);
-        factor_numbers_set(&out->numbers, f, source->d_model);
-        out->fit = calloc((size_t)(f->batch * f->heads), sizeof *out->fit);
-        code = fit_all(source, f, &given, out);
-    }
-    array_free(&given);
+                          .keys = f->keys,
+                          .format = format_of(given)};
+    factor_numbers_set(&out->numbers, f, source->d_model);
+    out->fit = calloc((size_t)(f->batch * f->heads), sizeof *out->fit);
+    const int code = fit_all(source, f, given, out);
     if (code != EXIT_OK) factor_layer_free(out);
+    return code;
+}
+
+int factor_layer_fit(const char *name, const factor_source *source, const head_files *f,
+                     factor_layer *out) {
+    array given = {0};
+    const int code =
+        read_given(source, f, &given) ? factor_layer_of(name, source, f, &given, out) : EXIT_FAILED;
+    array_free(&given);
     return code;
 }
 

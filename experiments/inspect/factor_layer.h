@@ -38,6 +38,11 @@ typedef struct factor_source {
 int factor_layer_fit(const char *name, const factor_source *source, const head_files *f,
                      factor_layer *out);
 
+/* The same of what was read: `given`, of a shape that fits. Returns EXIT_OK, or EXIT_FAILED without
+ * memory, after one line. */
+int factor_layer_of(const char *name, const factor_source *source, const head_files *f,
+                    const array *given, factor_layer *out);
+
 void factor_layer_free(factor_layer *l);
 
 #endif

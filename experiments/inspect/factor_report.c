@@ -148,7 +148,7 @@ static const char *source_name(const factor_layer *l) {
 /* As many digits as the error leaves. */
 static void print_factor(FILE *to, double x, double error) {
     const double digits =
-        error > 0 && x != 0 ? floor(2 - tt_log(error / fabs(x)) / tt_log(10)) : 17;
+        error > 0 && x != 0 ? floor(1 - tt_log(error / fabs(x)) / tt_log(10)) : 17;
     (void)fprintf(to, "%.*g", (int)fmax(1, fmin(digits, 10)), x);
 }
 
