@@ -97,7 +97,8 @@ static double factor_of(const layer *l, tt_rng *rng) {
 static void layer_new(layer *l, tt_rng *rng) {
     static const tt_size WIDTHS[] = {4, 8, 16, 64};
     const tt_size d_k = WIDTHS[below(rng, 4)], tk = 4 + below(rng, 37);
-    const tt_size tq = l->mask == CASE_BOTTOM_RIGHT ? 1 + below(rng, tk)
+    const tt_size least = l->kind >= CASE_FACTORS && l->kind < CASE_ODD ? tk / 2 : 1;
+    const tt_size tq = l->mask == CASE_BOTTOM_RIGHT ? least + below(rng, tk - least + 1)
                        : l->mask == CASE_ALL        ? 2 + below(rng, 39)
                                                     : tk;
     l->f = (head_files){.batch = 1, .heads = HEADS, .key_heads = HEADS, .queries = tq, .keys = tk};
@@ -224,11 +225,12 @@ static void attend_row(layer *l, tt_rng *rng, tt_size h, tt_size i) {
 
 static bool is_named(const layer *l, const factor_layer *made, const factor_fit *x) {
     const factor_number *found[FACTOR_NUMBERS_MOST];
-    if (l->kind >= CASE_ODD && x->rule) return x->rule == l->rule;
-    if (x->rule) return false;
+    if (x->rule) return x->rule == l->rule;
     const int count =
         factor_numbers_match(&made->numbers, x->factor, x->error, x->computed->unit, found);
-    if (l->kind == CASE_NUMBER) return true; /* the error bar says it */
+    /* the error bar says it; and so it does of a rule where all rows are alike */
+    const bool constant = l->mask == CASE_ALL || l->mask == CASE_RANGE || l->f.queries == 1;
+    if (l->kind == CASE_NUMBER || (l->rule && constant && count == 0)) return true;
     for (int i = 0; i < count; i++)
         if (fabs(found[i]->value - l->factor) <= 0x1p-50 * l->factor ||
             strcmp(found[i]->name, factor_case_name(l->kind)) == 0)
@@ -243,17 +245,28 @@ static bool same_mask(const layer *l, const factor_mask *m) {
     return true;
 }
 
+/* Where a visible weight underflows, no one can count what a row of an unknown mask sees. */
+static bool zeros_seen(const layer *l, tt_size h) {
+    const tt_size count = l->f.queries * l->f.keys;
+    for (tt_size i = 0; i < count; i++)
+        if (l->may[i] && l->p.data[h * count + i] == 0) return true;
+    return false;
+}
+
 static void count_head(const layer *l, const factor_layer *made, tt_size h, factor_tally *t) {
     const factor_fit *x = &made->fit[h];
     t->heads++;
     t->found += x->verdict == FACTOR_FOUND;
-    t->none += x->verdict == FACTOR_NO_FIT;
+    const bool hidden = l->mask == CASE_OWN && l->rule && zeros_seen(l, h);
+    if (x->verdict == FACTOR_NO_FIT) *(hidden ? &t->unknown : &t->none) += 1;
     t->unknown += x->verdict == FACTOR_UNKNOWN;
     if (x->verdict != FACTOR_FOUND) return;
     const bool other = l->rule && x->rule != l->rule; /* whose factor has no truth */
     t->outside += !other && !(fabs(x->factor - l->factor) <= x->error);
     t->misnamed += !is_named(l, made, x);
-    t->masked += x->mask.unsure == 0 && !same_mask(l, &x->mask);
+    t->masked += x->mask.known && x->mask.unsure == 0 && !same_mask(l, &x->mask);
+    t->misfit = fmax(t->misfit, x->misfit);
+    t->worst = fmax(t->worst, x->worst);
 }
 
 void factor_tally_add(factor_tally *to, const factor_tally *x) {
@@ -264,6 +277,8 @@ void factor_tally_add(factor_tally *to, const factor_tally *x) {
     to->outside += x->outside;
     to->misnamed += x->misnamed;
     to->masked += x->masked;
+    to->misfit = fmax(to->misfit, x->misfit);
+    to->worst = fmax(to->worst, x->worst);
 }
 
 int factor_tally_wrong(const factor_tally *x, int kind) {

@@ -29,6 +29,7 @@ typedef struct factor_tally {
     int outside;              /* found, but the factor lies outside the error bar */
     int misnamed;             /* found, and called another number or rule than it is */
     int masked;               /* found with another mask than it is, though no 0 is unsure */
+    double misfit, worst;     /* the largest of those found */
 } factor_tally;
 
 void factor_tally_add(factor_tally *to, const factor_tally *x);

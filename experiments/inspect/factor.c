@@ -10,9 +10,6 @@
 #define WORST_MOST 8.0
 #define MISFIT_MOST 2.5
 
-/* From so many free residuals on, their size and not the formats' says how large errors are. */
-enum { FREEDOM_ENOUGH = 30 };
-
 const char *factor_verdict_name(int i) {
     static const char *const NAMES[FACTOR_VERDICTS + 1] = {
         [FACTOR_FOUND] = "found", [FACTOR_NO_FIT] = "none fits", [FACTOR_UNKNOWN] = "cannot tell"};
@@ -39,26 +36,29 @@ void factor_sums_add(factor_sums *s, double j, double r, double v, tt_size query
     }
 }
 
-/* Errors that a row has in common (its query was rounded), or a column, are not averaged out within
- * it: the larger of three estimates counts. */
-static double standard_error(const factor_sums *s, tt_size freedom) {
+/* Errors that a row has in common, or a column, are not averaged out within it: the larger of three
+ * estimates counts. What is still in common to a query (it was scaled first, and rounded) is a part
+ * unit / sqrt(d_k) of t. */
+static double standard_error(const factor_sums *s, tt_size freedom, double shared) {
     const double misfit = s->residuals / (double)(freedom > 0 ? freedom : 1);
-    const double plain = (freedom < FREEDOM_ENOUGH ? fmax(1, misfit) : misfit) * s->square;
-    const double groups = (double)s->groups;
+    const double spread = s->spread > 0 ? s->spread : s->square, groups = (double)s->groups;
+    const double formats = (freedom < FACTOR_ENOUGH ? fmax(1, misfit) : misfit) * spread;
     const double rows = groups > 1 ? s->rows * groups / (groups - 1) : 0;
-    return sqrt(fmax(plain, fmax(rows, s->columns))) / s->square;
+    const double own = sqrt(fmax(formats, fmax(rows, s->columns))) / s->square;
+    return sqrt(own * own + shared * shared / groups);
 }
 
 void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given, double least,
-                  factor_fit *fit) {
+                  tt_size d_k, tt_size needed, factor_fit *fit) {
     const double sum = given->computed->bits < 53 ? 0x1p-24 : 0x1p-53;
     fit->worst = s->worst;
     fit->query = s->query;
     fit->column = s->column;
     fit->verdict = FACTOR_UNKNOWN;
     fit->misfit = freedom > 0 ? s->residuals / (double)freedom : 0;
-    if (!(s->square > 0) || fit->differences < FACTOR_DIFFERENCES) return;
-    fit->error = 3 * standard_error(s, freedom) + 2 * sum * fabs(fit->factor);
+    if (!(s->square > 0) || fit->differences < needed) return;
+    const double shared = given->computed->unit * fabs(fit->factor) / sqrt((double)d_k);
+    fit->error = 3 * standard_error(s, freedom, shared) + 2 * sum * fabs(fit->factor);
     if (fit->misfit > MISFIT_MOST || fit->worst > WORST_MOST)
         fit->verdict = FACTOR_NO_FIT;
     else if (fit->error <= 0.1 * fmax(fabs(fit->factor), least))
@@ -165,7 +165,8 @@ static void fit_line(line *f, double *offset, factor_fit *out) {
     out->factor = s.square > 0 ? f->t : NAN;
     out->rows = s.groups;
     out->differences = s.count - s.groups;
-    factor_judge(&s, s.count - s.groups - 1, f->given, 1 / (double)f->l->d_k, out);
+    factor_judge(&s, s.count - s.groups - 1, f->given, 1 / (double)f->l->d_k, f->l->d_k,
+                 FACTOR_DIFFERENCES, out);
 }
 
 bool factor_fit_weights(const factor_logits *l, const factor_given *given, const double *p,

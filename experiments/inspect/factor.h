@@ -25,6 +25,13 @@ const char *factor_verdict_name(int i);
  * would test nothing. */
 enum { FACTOR_DIFFERENCES = 4 };
 
+/* So many outputs are: those of a row have errors in common. */
+enum { FACTOR_OUTPUTS = 16 };
+
+/* From so many on, their size and not the formats' says how large errors are, and a format coarser
+ * than the one given is believed to explain them. */
+enum { FACTOR_ENOUGH = 30 };
+
 typedef struct factor_fit {
     factor_verdict verdict;
     const scaling *rule;   /* the logits are `factor` times this rule's; NULL: times q.k */
@@ -62,6 +69,7 @@ void factor_fit_states(const factor_logits *l, const factor_given *given, const 
 typedef struct factor_sums {
     double slope, square;  /* sum of J r / v, and of J^2 / v */
     double residuals;      /* sum of r^2 / v */
+    double spread;         /* the variance of `slope` by the formats, if it is not `square` */
     double rows, columns;  /* sum of squares of a row's part of `slope`, and of a column's */
     tt_size groups, count; /* rows; residuals */
     double worst;
@@ -71,9 +79,10 @@ typedef struct factor_sums {
 /* Adds a residual r at (query, column), which t moves by J, of variance v. */
 void factor_sums_add(factor_sums *s, double j, double r, double v, tt_size query, tt_size column);
 
-/* Verdict, error and misfit at factor t; `freedom` is how many residuals are free, `sum` the unit
- * of the sums, `least` a factor that matters. */
+/* Verdict, error and misfit at the fit's factor; `freedom` is how many residuals are free, `least`
+ * a factor that matters, d_k the width: rounding each of its numbers moves all logits of a query.
+ */
 void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given, double least,
-                  factor_fit *fit);
+                  tt_size d_k, tt_size needed, factor_fit *fit);
 
 #endif

@@ -144,37 +144,67 @@ static bool fit_weights(search *s, const factor_logits *l, const factor_given *g
     return true;
 }
 
-/* Plain q.k from weights needs no mask: what is hidden takes no part. */
-static factor_fit fit_plain(search *s, const factor_given *given) {
-    factor_fit best = {.verdict = FACTOR_NO_FIT, .misfit = INFINITY};
+static bool same_rows(const search *s, int a, int b) {
+    const tt_size queries = s->layer->queries, keys = s->layer->keys;
+    for (tt_size i = 0; i < queries; i++)
+        for (tt_size j = 0; j < keys; j++)
+            if (tt_mask_allows(&s->mask[a], 0, i, j, queries, keys) !=
+                tt_mask_allows(&s->mask[b], 0, i, j, queries, keys))
+                return false;
+    return true;
+}
+
+/* Two masks that explain the outputs: the factor is either's, and the mask is not known. */
+static void join(factor_fit *to, const factor_fit *x) {
+    const double low = fmin(to->factor - to->error, x->factor - x->error);
+    const double high = fmax(to->factor + to->error, x->factor + x->error);
+    to->factor = low + (high - low) / 2;
+    to->error = (high - low) / 2;
+    to->mask.known = false;
+    if (to->error > 0.1 * to->factor) to->verdict = FACTOR_UNKNOWN;
+}
+
+static factor_fit fit_output(search *s, const factor_logits *l, const factor_given *given, int mask,
+                             double least, double most) {
+    factor_fit fit;
+    s->starved = s->starved || !factor_fit_output(l, given, &s->head, &s->mask[mask], s->given,
+                                                  least, most, &fit);
+    fit.computed = s->computed;
+    fit.mask = mask_tried(s, mask);
+    return fit;
+}
+
+/* Under all masks; those that hide the same once. */
+static factor_fit fit_outputs(search *s, const factor_given *given) {
     const double root = sqrt((double)s->plain.d_k);
-    if (!s->layer->outputs) {
-        s->starved = s->starved || !fit_weights(s, &s->plain, given, &best);
-        set_mask_of_weights(s, given, &best);
-        return best;
-    }
-    for (int i = 0; i < s->masks && best.verdict != FACTOR_FOUND; i++) {
-        factor_fit fit;
-        s->starved = s->starved || !factor_fit_output(&s->plain, given, &s->head, &s->mask[i],
-                                                      s->given, 0x1p-14 / root, 0x1p10, &fit);
-        fit.computed = s->computed;
-        fit.mask = mask_tried(s, i);
-        if (i == 0 || fit.verdict == FACTOR_FOUND || fit.misfit < best.misfit) best = fit;
+    factor_fit best = {.verdict = FACTOR_NO_FIT};
+    for (int i = 0, found = -1; i < s->masks; i++) {
+        if (found >= 0 && same_rows(s, found, i)) continue;
+        const factor_fit fit = fit_output(s, &s->plain, given, i, 0x1p-14 / root, 0x1p10);
+        if (found >= 0 && fit.verdict != FACTOR_NO_FIT) join(&best, &fit);
+        if (found < 0 && (i == 0 || fit.verdict == FACTOR_FOUND || fit.misfit < best.misfit))
+            best = fit;
+        if (found < 0 && fit.verdict == FACTOR_FOUND) found = i;
     }
     return best;
 }
 
+/* Plain q.k from weights needs no mask: what is hidden takes no part. */
+static factor_fit fit_plain(search *s, const factor_given *given) {
+    factor_fit fit = {.verdict = FACTOR_NO_FIT};
+    if (s->layer->outputs) return fit_outputs(s, given);
+    s->starved = s->starved || !fit_weights(s, &s->plain, given, &fit);
+    set_mask_of_weights(s, given, &fit);
+    return fit;
+}
+
 static factor_fit fit_rule(search *s, const factor_given *given, const scaling *rule, int mask) {
-    factor_fit fit;
+    factor_fit fit = {.verdict = FACTOR_NO_FIT};
     factor_logits_of_rule(&s->ruled, &s->plain, &s->head, &rule->rule, &s->mask[mask]);
-    if (s->layer->outputs) {
-        s->starved = s->starved || !factor_fit_output(&s->ruled, given, &s->head, &s->mask[mask],
-                                                      s->given, 0x1p-6, 0x1p6, &fit);
-        fit.mask = mask_tried(s, mask);
-    } else {
+    if (s->layer->outputs)
+        fit = fit_output(s, &s->ruled, given, mask, 0x1p-6, 0x1p6);
+    else
         s->starved = s->starved || !fit_weights(s, &s->ruled, given, &fit);
-    }
-    fit.computed = s->computed;
     fit.rule = rule;
     return fit;
 }
@@ -183,21 +213,37 @@ static bool depends_on_row(const scaling *rule) {
     return rule->rule.norms != TT_NORMS_NONE || rule->rule.factor != NULL;
 }
 
-/* A rule whose factor is 1 as it stands goes before one with another factor on it, which may have
- * been learned. */
-static bool fit_rules(search *s, const factor_given *given, factor_fit *out) {
+/* Zeros are explained by the rule's own logits. */
+static void set_mask_of_rule(search *s, const factor_given *given, factor_fit *fit) {
+    const factor_logits plain = s->plain;
+    s->plain = s->ruled;
+    set_mask_of_weights(s, given, fit);
+    s->plain = plain;
+}
+
+/* Another mask under which the same rule explains the outputs. */
+static void join_masks(search *s, const factor_given *given, int mask, factor_fit *to) {
+    for (int m = 0; s->layer->outputs && m < s->masks; m++) {
+        if (m == mask || same_rows(s, m, mask)) continue;
+        const factor_fit fit = fit_rule(s, given, to->rule, m);
+        if (fit.verdict != FACTOR_NO_FIT) join(to, &fit);
+    }
+}
+
+/* Tries them under all masks. A rule as it stands, with the factor 1, goes before one with another
+ * factor on it, which may have been learned. Where a plain factor does as well (`beside`), only a
+ * rule as it stands is taken, and only if that is no chance. */
+static bool fit_rules(search *s, const factor_given *given, bool beside, factor_fit *out) {
+    const double chance = 1e-3;
     bool found = false;
     for (int r = 0; scaling_at(r); r++)
         for (int m = 0; depends_on_row(scaling_at(r)) && m < s->masks; m++) {
             factor_fit fit = fit_rule(s, given, scaling_at(r), m);
             const bool exact = fabs(fit.factor - 1) <= fit.error + given->computed->unit;
             if (s->starved || fit.verdict != FACTOR_FOUND || (found && !exact)) continue;
-            if (!s->layer->outputs) { /* zeros are explained by the rule's own logits */
-                const factor_logits plain = s->plain;
-                s->plain = s->ruled;
-                set_mask_of_weights(s, given, &fit);
-                s->plain = plain;
-            }
+            if (beside && !(exact && fit.error <= chance)) continue;
+            if (!s->layer->outputs) set_mask_of_rule(s, given, &fit);
+            join_masks(s, given, m, &fit);
             *out = fit;
             found = true;
             if (exact) return true;
@@ -205,16 +251,31 @@ static bool fit_rules(search *s, const factor_given *given, factor_fit *out) {
     return found;
 }
 
-/* The formats that logits may have been rounded to, from the one given to the coarsest. */
+/* A factor that is no usual number may be that of a rule where all rows are alike. */
+static bool is_usual(const search *s, const factor_fit *fit) {
+    const factor_number *found[FACTOR_NUMBERS_MOST];
+    return factor_numbers_match(&s->layer->numbers, fit->factor, fit->error, fit->computed->unit,
+                                found) > 0;
+}
+
+/* The formats that logits may have been rounded to, from the one given to the coarsest; that a
+ * coarser one explains what a finer does not is believed where there is enough to explain. */
 static factor_fit explain(search *s) {
     factor_fit first = {.verdict = FACTOR_UNKNOWN};
-    for (int i = 3; format_at(3) && i >= 0; i--) {
+    for (int i = 3; i >= 0; i--) {
         const factor_given given = {s->file, s->layer->format, format_at(i)};
         if (format_at(i)->bits > s->layer->format->bits) continue;
         s->computed = format_at(i);
         factor_fit fit = fit_plain(s, &given);
         if (s->computed == s->layer->format) first = fit;
-        if (s->starved || fit.verdict != FACTOR_NO_FIT || fit_rules(s, &given, &fit)) return fit;
+        if (s->starved) return fit;
+        const bool none = fit.verdict == FACTOR_NO_FIT;
+        if (none || (fit.verdict == FACTOR_FOUND && !is_usual(s, &fit)))
+            (void)fit_rules(s, &given, !none, &fit);
+        if (s->computed != s->layer->format && fit.verdict == FACTOR_FOUND &&
+            (fit.differences < FACTOR_ENOUGH || fit.misfit > 1))
+            fit.verdict = FACTOR_UNKNOWN;
+        if (fit.verdict != FACTOR_NO_FIT) return fit;
     }
     return first;
 }

@@ -15,6 +15,7 @@ typedef struct search {
     tt_tensor z;     /* [1,rows,keys] logits at t = 1, -infinity where hidden */
     tt_tensor v, o;  /* [1,keys,d_v] with 0 for what is not finite; [1,rows,d_v] */
     double *weights; /* [keys] */
+    double *pull;    /* [d_v] J / v */
     double *scratch; /* of tt_softmax_error */
     double noise;
 } search;
@@ -25,6 +26,7 @@ static void search_free(search *s) {
     tt_tensor_free(&s->v);
     tt_tensor_free(&s->o);
     free(s->weights);
+    free(s->pull);
     free(s->scratch);
 }
 
@@ -63,7 +65,8 @@ static bool search_new(search *s, const attention_head *head) {
     s->o = tt_tensor_new(1, rows, d_v);
     s->v = tt_tensor_new(1, keys, d_v);
     s->weights = malloc((size_t)keys * sizeof *s->weights);
-    if (!s->row || !s->z.data || !s->o.data || !s->v.data || !s->weights) return false;
+    s->pull = malloc((size_t)d_v * sizeof *s->pull);
+    if (!s->row || !s->z.data || !s->o.data || !s->v.data || !s->weights || !s->pull) return false;
     s->scratch = malloc((size_t)tt_softmax_error_scratch(s->z, s->v) * sizeof *s->scratch);
     for (tt_size i = 0; i < keys * d_v; i++)
         s->v.data[i] = isfinite(head->v.data[i]) ? head->v.data[i] : 0;
@@ -113,30 +116,58 @@ static double set_weights(const search *s, const double *z, double t) {
     return mean;
 }
 
-/* What rounding can do to an output of value o, column c: it is rounded, so are the weights, and so
- * are the logits; and a sum of n products is. */
-static double variance(const search *s, const double *z, const double *squares, double t, double o,
-                       double given, tt_size c) {
-    const double unit = s->given->computed->unit,
-                 sum = s->given->computed->bits < 53 ? 0x1p-24 : 0x1p-53;
-    const double rounding = factor_given_error(s->given, given);
-    const double parts = unit * unit + sum * sum * (double)s->z.cols / 3;
+/* The variance of a weight over its square: it is rounded, and so is a sum of n products; and that
+ * of a logit. */
+static double weight_noise(const search *s) {
+    const double unit = s->given->computed->unit;
+    const double sum = s->given->computed->bits < 53 ? 0x1p-24 : 0x1p-53;
+    return unit * unit + sum * sum * (double)s->z.cols / 3;
+}
+
+static double logit_noise(const search *s, tt_size row, tt_size j, double t) {
+    const double z = s->z.data[row * s->z.cols + j];
+    return s->noise * t * t * (z * z + s->l->squares[s->row[row] * s->z.cols + j]);
+}
+
+/* Of an output of value o, given so, in column c. */
+static double variance(const search *s, tt_size row, double t, double o, double given, tt_size c) {
+    const double rounding = factor_given_error(s->given, given), weight = weight_noise(s);
     double v = rounding * rounding;
     for (tt_size j = 0; j < s->z.cols; j++) {
         if (s->weights[j] == 0) continue;
-        const double x = s->v.data[j * s->v.cols + c], w2 = s->weights[j] * s->weights[j];
-        v += w2 *
-             (x * x * parts + (x - o) * (x - o) * s->noise * t * t * (z[j] * z[j] + squares[j]));
+        const double x = s->v.data[j * s->v.cols + c];
+        v += s->weights[j] * s->weights[j] *
+             (x * x * weight + (x - o) * (x - o) * logit_noise(s, row, j, t));
     }
     return v;
 }
 
+/* The errors of a weight and of a logit move all columns: what they do to the slope together. */
+static double spread_of(const search *s, tt_size row, double t) {
+    const tt_size d_v = s->v.cols;
+    double spread = 0, centre = 0;
+    for (tt_size j = 0; j < s->z.cols; j++) {
+        double pull = 0;
+        for (tt_size c = 0; c < d_v; c++) pull += s->pull[c] * s->v.data[j * d_v + c];
+        centre += s->weights[j] * pull;
+    }
+    for (tt_size j = 0; j < s->z.cols; j++) {
+        if (s->weights[j] == 0) continue;
+        double pull = 0;
+        for (tt_size c = 0; c < d_v; c++) pull += s->pull[c] * s->v.data[j * d_v + c];
+        spread += s->weights[j] * s->weights[j] *
+                  (pull * pull * weight_noise(s) +
+                   (pull - centre) * (pull - centre) * logit_noise(s, row, j, t));
+    }
+    return spread;
+}
+
 static void add_row(const search *s, tt_size row, double t, factor_sums *sums) {
     const tt_size keys = s->z.cols, d_v = s->v.cols;
-    const double *z = s->z.data + row * keys, *squares = s->l->squares + s->row[row] * keys;
+    const double *z = s->z.data + row * keys;
     const double mean = set_weights(s, z, t), before = sums->slope;
     for (tt_size c = 0; c < d_v; c++) {
-        const double given = s->o.data[row * d_v + c];
+        const double given = s->o.data[row * d_v + c], own = factor_given_error(s->given, given);
         double o = 0, slope = 0;
         for (tt_size j = 0; j < keys; j++) {
             if (s->weights[j] == 0) continue;
@@ -144,10 +175,13 @@ static void add_row(const search *s, tt_size row, double t, factor_sums *sums) {
             o += part;
             slope += part * (z[j] - mean);
         }
-        const double v = variance(s, z, squares, t, o, given, c);
+        const double v = variance(s, row, t, o, given, c);
+        s->pull[c] = v > 0 ? slope / v : 0;
+        sums->spread += s->pull[c] * s->pull[c] * own * own;
         if (v > 0)
             factor_sums_add(sums, slope, given - o, v, factor_logits_query(s->l, s->row[row]), c);
     }
+    sums->spread += spread_of(s, row, t);
     sums->rows += (sums->slope - before) * (sums->slope - before);
     sums->groups++;
 }
@@ -169,7 +203,7 @@ static void refine(const search *s, double t, double least, factor_fit *out) {
     out->factor = sums.square > 0 ? t : NAN;
     out->rows = sums.groups;
     out->differences = sums.count;
-    factor_judge(&sums, sums.count - 1, s->given, least, out);
+    factor_judge(&sums, sums.count - 1, s->given, least, s->l->d_k, FACTOR_OUTPUTS, out);
 }
 
 bool factor_fit_output(const factor_logits *l, const factor_given *given,

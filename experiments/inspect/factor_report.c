@@ -211,14 +211,16 @@ static void print_no_fit(FILE *to, const factor_layer *l, const group *g) {
 }
 
 static void print_unknown(FILE *to, const factor_layer *l, const factor_fit *x) {
+    const tt_size found = isnan(x->factor) ? 0 : x->differences;
     (void)fputs("cannot tell. ", to);
-    if (isnan(x->factor) || x->differences < FACTOR_DIFFERENCES)
+    if (l->outputs && found < FACTOR_OUTPUTS)
+        (void)fprintf(to, "Needed: %d outputs of rows whose scores differ; found: %td.\n",
+                      FACTOR_OUTPUTS, found);
+    else if (found < FACTOR_DIFFERENCES)
         (void)fprintf(to,
-                      "Needed: rows with two %s that differ as their scores do, %d differences in "
-                      "all (a row of n has n - 1; one-hot rows, and rows whose scores are alike, "
-                      "none); found: %td.\n",
-                      l->outputs ? "values" : "weights above 0", FACTOR_DIFFERENCES,
-                      isnan(x->factor) ? 0 : x->differences);
+                      "Needed: %d differences of weights above 0 whose scores differ (a row of n "
+                      "has n - 1; one-hot rows have none); found: %td.\n",
+                      FACTOR_DIFFERENCES, found);
     else
         (void)fprintf(to, "%td rows leave it at %.2g +- %.1g.\n", x->rows, x->factor, x->error);
 }

@@ -11,8 +11,9 @@
 #include "../factor_cases.h"
 
 static void print(const char *what, const factor_tally *t, int wrong) {
-    (void)printf("%-36s %6d %6d %6d %6d %7d %8d %5d %6d\n", what, t->heads, t->found, t->none,
-                 t->unknown, t->outside, t->misnamed, t->masked, wrong);
+    (void)printf("%-36s %6d %6d %6d %6d %7d %8d %5d %6d %6.2f %5.1f\n", what, t->heads, t->found,
+                 t->none, t->unknown, t->outside, t->misnamed, t->masked, wrong, t->misfit,
+                 t->worst);
 }
 
 /* All masks of a kind of layer in a format. */
@@ -40,8 +41,8 @@ int main(int argc, char **argv) {
     const int count = argc > 1 ? atoi(argv[1]) : 50;
     const unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     int wrong = 0;
-    (void)printf("%-36s %6s %6s %6s %6s %7s %8s %5s %6s\n", "", "heads", "found", "none", "unsure",
-                 "outside", "misnamed", "mask", "wrong");
+    (void)printf("%-36s %6s %6s %6s %6s %7s %8s %5s %6s %6s %5s\n", "", "heads", "found", "none",
+                 "unsure", "outside", "misnamed", "mask", "wrong", "misfit", "worst");
     for (int outputs = 0; outputs < 2; outputs++)
         for (int i = 0; format_at(i); i++)
             for (int kind = 0; kind < CASE_KINDS; kind++)
