@@ -228,9 +228,8 @@ static bool is_named(const layer *l, const factor_layer *made, const factor_fit 
     if (x->rule) return x->rule == l->rule;
     const int count =
         factor_numbers_match(&made->numbers, x->factor, x->error, x->computed->unit, found);
-    /* the error bar says it; and so it does of a rule where all rows are alike */
-    const bool constant = l->mask == CASE_ALL || l->mask == CASE_RANGE || l->f.queries == 1;
-    if (l->kind == CASE_NUMBER || (l->rule && constant && count == 0)) return true;
+    /* the error bar says it; and so it does of a rule that one number explains within rounding */
+    if (l->kind == CASE_NUMBER || (l->rule && count == 0)) return true;
     for (int i = 0; i < count; i++)
         if (fabs(found[i]->value - l->factor) <= 0x1p-50 * l->factor ||
             strcmp(found[i]->name, factor_case_name(l->kind)) == 0)

@@ -2,6 +2,7 @@
 
 #include "common/message.h"
 #include "tt/attention.h"
+#include "tt/rng.h"
 
 const char *head_gradient_name(int which) {
     static const char *const NAMES[] = {"dQ", "dK", "dV"};
@@ -50,4 +51,12 @@ bool head_gradients_compute(head_gradients *g, const head_files *f, const tt_sca
 
 void head_gradients_free(head_gradients *g) {
     for (int i = 0; i < HEAD_GRADIENTS; i++) tt_tensor_free(&g->of[i]);
+}
+
+tt_tensor head_gradients_draw(const head_files *f, uint64_t seed) {
+    tt_tensor d_out = tt_tensor_new(f->batch * f->heads, f->queries, f->d_v);
+    tt_rng rng;
+    tt_rng_seed(&rng, seed);
+    if (d_out.data) tt_rng_normal(&rng, d_out.data, tt_tensor_count(d_out));
+    return d_out;
 }

@@ -5,6 +5,8 @@
 #ifndef HEADS_HEAD_GRADIENTS_H
 #define HEADS_HEAD_GRADIENTS_H
 
+#include <stdint.h>
+
 #include "heads/head_files.h"
 #include "tt/scale.h"
 #include "tt/tape.h"
@@ -32,5 +34,9 @@ typedef struct head_visitor {
 bool head_gradients_compute(head_gradients *g, const head_files *f, const tt_scale_rule *rule,
                             tt_tensor d_out, const head_visitor *visitor);
 void head_gradients_free(head_gradients *g);
+
+/* A gradient of the output [batch * heads, queries, d_v], drawn as torch.manual_seed(seed);
+ * torch.randn(shape, dtype=float64). The caller frees; data is NULL without memory. */
+tt_tensor head_gradients_draw(const head_files *f, uint64_t seed);
 
 #endif

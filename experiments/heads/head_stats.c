@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/stats.h"
 #include "tt/elementary.h"
 
@@ -21,6 +22,8 @@ const char *head_stat_name(int i) {
         [HEAD_JACOBIAN_TINY] = "jacobian_tiny",
         [HEAD_D_K_EQUIVALENT] = "d_k_equivalent",
         [HEAD_ENTROPY_UNIFORM] = "entropy_uniform",
+        [HEAD_LOGIT_LARGEST] = "logit_largest",
+        [HEAD_ONE_BFLOAT16] = "one_bfloat16",
     };
     return NAMES[i];
 }
@@ -43,12 +46,20 @@ static tt_size first_not_finite(const unsigned char *may, const double *row, tt_
     return -1;
 }
 
+static double largest_of(const unsigned char *may, const double *row, tt_size n) {
+    double most = 0;
+    for (tt_size j = 0; j < n; j++)
+        if (may[j]) most = fmax(most, fabs(row[j]));
+    return most;
+}
+
 measured_row row_measure(const unsigned char *may, tt_size visible, const double *logits,
                          const double *weights, tt_size n, double *x) {
     measured_row row = {.keys = visible, .beyond = -1};
     if (visible == 0) return row;
     row.deviation = stats_deviation(visible_of(may, visible, logits, n, x), visible);
     if (!isfinite(row.deviation)) row.beyond = first_not_finite(may, logits, n);
+    row.largest = largest_of(may, logits, n);
     row.stats = tt_rowstats_compute(visible_of(may, visible, weights, n, x), visible);
     return row;
 }
@@ -64,12 +75,15 @@ static void add_row(double *sum, const measured_row *row) {
     sum[HEAD_MAX_WEIGHT] += row->stats.max_weight;
     sum[HEAD_PARTICIPATION] += row->stats.participation;
     sum[HEAD_JACOBIAN_TINY] += row->stats.jacobian < JACOBIAN_TINY;
+    sum[HEAD_LOGIT_LARGEST] = fmax(sum[HEAD_LOGIT_LARGEST], row->largest);
+    sum[HEAD_ONE_BFLOAT16] += format_round(format_find("bfloat16"), row->stats.max_weight) == 1;
 }
 
 /* From sums over rows to what is reported; jacobian holds a value a row. */
 static void divide(head_stats *s, tt_size choices, double *jacobian) {
     static const head_stat MEANS[] = {HEAD_LOGIT_SPREAD,  HEAD_ENTROPY,       HEAD_MAX_WEIGHT,
-                                      HEAD_PARTICIPATION, HEAD_JACOBIAN_TINY, HEAD_ENTROPY_UNIFORM};
+                                      HEAD_PARTICIPATION, HEAD_JACOBIAN_TINY, HEAD_ENTROPY_UNIFORM,
+                                      HEAD_ONE_BFLOAT16};
     double *x = s->value;
     for (size_t i = 0; i < sizeof MEANS / sizeof *MEANS; i++) x[MEANS[i]] /= (double)s->rows;
     x[HEAD_ENTROPY_NORMALISED] = choices > 0 ? x[HEAD_ENTROPY_NORMALISED] / (double)choices : NAN;

@@ -32,6 +32,8 @@ typedef enum head_stat {
                              width would spread as far */
     HEAD_ENTROPY_UNIFORM, /* nats: what HEAD_ENTROPY would be if each row's weights were alike over
                              the keys it sees: ln n, mean */
+    HEAD_LOGIT_LARGEST,   /* largest size of a visible logit, of all rows */
+    HEAD_ONE_BFLOAT16,    /* share of rows whose largest weight is exactly 1 in bfloat16 */
     HEAD_STATS
 } head_stat;
 
@@ -48,6 +50,7 @@ typedef struct measured_row {
     tt_size keys;      /* how many it sees; if 0, all else means nothing */
     tt_size beyond;    /* the first of them whose logit is not finite; -1: all are */
     double deviation;  /* standard deviation of the logits */
+    double largest;    /* size of a logit */
     tt_rowstats stats; /* of the weights; its argmax counts visible keys only */
 } measured_row;
 

@@ -5,9 +5,11 @@
  */
 #include "heads/precision.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "tt/elementary.h"
+#include "tt/norm.h"
 
 static const struct pipeline {
     const char *name;
@@ -133,4 +135,22 @@ void precision_row_backward(const precision_row *row, const number_format *f, in
         const float p = entry(way, f, row->p[j]), x = sum(entry(way, f, row->dp[j]), -shift);
         dz[j] = (double)rounded(f, product(p, sum(x, -total)));
     }
+}
+
+/* ---- How far off ----------------------------------------------------------------------------- */
+
+const char *rounding_stat_name(int i) {
+    static const char *const NAMES[ROUNDING_STATS + 1] = {
+        [ROUNDING_ZERO_ROWS] = "zero_rows",
+        [ROUNDING_MEDIAN_ROW] = "median_row_error",
+        [ROUNDING_P90_ROW] = "p90_row_error",
+        [ROUNDING_WHOLE] = "whole_error",
+    };
+    return NAMES[i];
+}
+
+double precision_relative(double off, const double *x, tt_size n) {
+    const double size = tt_norm(x, n);
+    if (off == 0) return 0;
+    return size > 0 && isfinite(off) ? off / size : INFINITY;
 }

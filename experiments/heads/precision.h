@@ -35,6 +35,8 @@ enum {
 /* "eager", "flash", "eager-shifted", "flash-shifted", or NULL: a word_list. */
 const char *precision_pipeline_name(int i);
 
+/* ---- One row --------------------------------------------------------------------------------- */
+
 /* One row of a query that sees so many keys, at least one. */
 typedef struct precision_row {
     tt_size keys;
@@ -54,5 +56,23 @@ void precision_row_forward(precision_row *row, const number_format *f, const dou
 /* dZ [keys], of the pipeline; infinite or NaN where it overflows. */
 void precision_row_backward(const precision_row *row, const number_format *f, int pipeline,
                             double *dz);
+
+/* ---- How far off ----------------------------------------------------------------------------- */
+
+typedef enum rounding_stat {
+    ROUNDING_ZERO_ROWS,  /* share of the rows whose dZ is exactly 0 */
+    ROUNDING_MEDIAN_ROW, /* |dZ_low - dZ| / |dZ| of a row, median over the rows; infinite for a row
+                        that overflows or whose dZ alone is 0 */
+    ROUNDING_P90_ROW,    /* its 90 % quantile */
+    ROUNDING_WHOLE,      /* the same of all rows as one vector */
+    ROUNDING_STATS
+} rounding_stat;
+
+/* By rounding_stat, or NULL from their count up. */
+const char *rounding_stat_name(int i);
+
+/* `off`, a norm of differences, as a share of |x| of x[0..n-1]: 0 for 0, infinite for what is not
+ * finite or where |x| is 0. */
+double precision_relative(double off, const double *x, tt_size n);
 
 #endif

@@ -5,10 +5,12 @@
 
 #include "tt/elementary.h"
 
-/* A residual beyond this many standard deviations, or this mean square of all, is no rounding. In
- * calibration (tests/calibrate/factors.c) right factors stayed below a half of both. */
-#define WORST_MOST 8.0
-#define MISFIT_MOST 2.5
+/* A residual beyond this many standard deviations is no rounding. In calibration
+ * (tests/calibrate/factors.c) those of right factors stayed below 7. */
+#define WORST_MOST 10.0
+
+/* Bars are so many standard errors. */
+#define BAR 4.0
 
 const char *factor_verdict_name(int i) {
     static const char *const NAMES[FACTOR_VERDICTS + 1] = {
@@ -48,20 +50,20 @@ static double standard_error(const factor_sums *s, tt_size freedom, double share
     return sqrt(own * own + shared * shared / groups);
 }
 
-void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given, double least,
-                  tt_size d_k, tt_size needed, factor_fit *fit) {
+void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given,
+                  const factor_need *need, factor_fit *fit) {
     const double sum = given->computed->bits < 53 ? 0x1p-24 : 0x1p-53;
     fit->worst = s->worst;
     fit->query = s->query;
     fit->column = s->column;
     fit->verdict = FACTOR_UNKNOWN;
     fit->misfit = freedom > 0 ? s->residuals / (double)freedom : 0;
-    if (!(s->square > 0) || fit->differences < needed) return;
-    const double shared = given->computed->unit * fabs(fit->factor) / sqrt((double)d_k);
-    fit->error = 3 * standard_error(s, freedom, shared) + 2 * sum * fabs(fit->factor);
-    if (fit->misfit > MISFIT_MOST || fit->worst > WORST_MOST)
+    if (!(s->square > 0) || fit->differences < need->differences) return;
+    const double shared = given->computed->unit * fabs(fit->factor) / sqrt((double)need->d_k);
+    fit->error = BAR * standard_error(s, freedom, shared) + 2 * sum * fabs(fit->factor);
+    if (fit->misfit > need->misfit || fit->worst > WORST_MOST)
         fit->verdict = FACTOR_NO_FIT;
-    else if (fit->error <= 0.1 * fmax(fabs(fit->factor), least))
+    else if (fit->error <= 0.1 * fmax(fabs(fit->factor), need->least))
         fit->verdict = FACTOR_FOUND;
 }
 
@@ -75,6 +77,9 @@ typedef struct line {
     double *y, *column; /* [rows,keys] ln P, NaN for a weight that takes no part; [keys] */
     double noise, t;
 } line;
+
+/* In calibration the misfit of right factors stayed below 1.7. */
+#define MISFIT_MOST 2.5
 
 /* A weight whose rounding is above this part of it has no logarithm to speak of. */
 #define ROUGH 0.125
@@ -165,8 +170,11 @@ static void fit_line(line *f, double *offset, factor_fit *out) {
     out->factor = s.square > 0 ? f->t : NAN;
     out->rows = s.groups;
     out->differences = s.count - s.groups;
-    factor_judge(&s, s.count - s.groups - 1, f->given, 1 / (double)f->l->d_k, f->l->d_k,
-                 FACTOR_DIFFERENCES, out);
+    const factor_need need = {.least = 1 / (double)f->l->d_k,
+                              .misfit = MISFIT_MOST,
+                              .d_k = f->l->d_k,
+                              .differences = FACTOR_DIFFERENCES};
+    factor_judge(&s, s.count - s.groups - 1, f->given, &need, out);
 }
 
 bool factor_fit_weights(const factor_logits *l, const factor_given *given, const double *p,

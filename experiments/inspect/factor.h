@@ -35,7 +35,7 @@ enum { FACTOR_ENOUGH = 30 };
 typedef struct factor_fit {
     factor_verdict verdict;
     const scaling *rule;   /* the logits are `factor` times this rule's; NULL: times q.k */
-    double factor, error;  /* t, and three standard errors; NaN where there is none */
+    double factor, error;  /* t, and four standard errors; NaN where there is none */
     double misfit;         /* mean square of the residuals in units of their standard deviations */
     double worst;          /* the largest of them, and where: */
     tt_size query, column; /* the key, or with outputs the column of V */
@@ -79,10 +79,16 @@ typedef struct factor_sums {
 /* Adds a residual r at (query, column), which t moves by J, of variance v. */
 void factor_sums_add(factor_sums *s, double j, double r, double v, tt_size query, tt_size column);
 
-/* Verdict, error and misfit at the fit's factor; `freedom` is how many residuals are free, `least`
- * a factor that matters, d_k the width: rounding each of its numbers moves all logits of a query.
- */
-void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given, double least,
-                  tt_size d_k, tt_size needed, factor_fit *fit);
+/* What a judgement rests on. */
+typedef struct factor_need {
+    double least;        /* a factor that matters */
+    double misfit;       /* of right factors the misfit is below this */
+    tt_size d_k;         /* rounding each number of a query moves all its logits */
+    tt_size differences; /* so many are needed */
+} factor_need;
+
+/* Verdict, error and misfit at the fit's factor; `freedom` is how many residuals are free. */
+void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *given,
+                  const factor_need *need, factor_fit *fit);
 
 #endif

@@ -192,8 +192,11 @@ static factor_sums sums_at(const search *s, double t) {
     return sums;
 }
 
+/* In calibration the misfit of right factors stayed below 0.8: the variances are wide. */
+#define MISFIT_MOST 1.25
+
 /* Gauss and Newton's steps, none by more than half. */
-static void refine(const search *s, double t, double least, factor_fit *out) {
+static void refine(const search *s, double t, factor_fit *out) {
     enum { STEPS = 6 };
     factor_sums sums = sums_at(s, t);
     for (int i = 0; i < STEPS && sums.square > 0; i++) {
@@ -203,7 +206,9 @@ static void refine(const search *s, double t, double least, factor_fit *out) {
     out->factor = sums.square > 0 ? t : NAN;
     out->rows = sums.groups;
     out->differences = sums.count;
-    factor_judge(&sums, sums.count - 1, s->given, least, s->l->d_k, FACTOR_OUTPUTS, out);
+    const factor_need need = {
+        .misfit = MISFIT_MOST, .d_k = s->l->d_k, .differences = FACTOR_OUTPUTS};
+    factor_judge(&sums, sums.count - 1, s->given, &need, out);
 }
 
 bool factor_fit_output(const factor_logits *l, const factor_given *given,
@@ -213,7 +218,7 @@ bool factor_fit_output(const factor_logits *l, const factor_given *given,
     const bool good = search_new(&s, head);
     *out = (factor_fit){.verdict = FACTOR_UNKNOWN, .factor = NAN, .error = NAN};
     if (good) take_rows(&s, mask, o);
-    if (good && s.z.rows > 0) refine(&s, search_start(&s, least, most), 0, out);
+    if (good && s.z.rows > 0) refine(&s, search_start(&s, least, most), out);
     search_free(&s);
     return good;
 }

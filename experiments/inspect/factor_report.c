@@ -284,7 +284,7 @@ typedef struct layer_text {
 static void print_layer(FILE *to, const void *context) {
     const layer_text *t = context;
     const factor_layer *l = t->layer;
-    (void)fprintf(to, "Factor of layer %s, from its %s (%s), +- three standard errors:\n", l->name,
+    (void)fprintf(to, "Factor of layer %s, from its %s (%s), +- four standard errors:\n", l->name,
                   source_name(l), l->format->name);
     for (tt_size e = 0; e < l->batch * l->heads; e++)
         if (first_alike(l, e) == e) print_group(to, l, e);

@@ -13,6 +13,7 @@
 #include "common/scale_option.h"
 #include "common/settings.h"
 #include "heads/head_files.h"
+#include "inspect/backward_report.h"
 #include "inspect/factor_report.h"
 #include "inspect/layer.h"
 #include "inspect/names.h"
@@ -27,11 +28,12 @@ static const option_spec OPTIONS[] = {
     {"q", "FILES", "", "queries: .npy or CSV, [T,d], [H,T,d] or [B,H,T,d]; one file a layer"},
     {"k", "FILES", "", "keys, as many heads as the queries or fewer"},
     {"layers", "LIST", "", "the layers' numbers, one a file (default: the names of Q's files)"},
-    {"v", "FILES", "", "values; only --out and --save-gradients need them"},
+    {"v", "FILES", "", "values, for --out, --precision, --do and --save-gradients"},
     {"weights", "FILES", "", "the model's own weights: which factor and mask made them?"},
     {"out", "FILES", "", "its own outputs, with --v, for the same question"},
     {"d-model", "N", "", "the model's width, a factor to think of (default: heads d_k)"},
-    {"do", "FILE", "", "gradient of the output for --save-gradients (default: random)"},
+    {"do", "FILES", "", "gradients of the output: how large are those of Q, K and the logits?"},
+    {"precision", NULL, "", "how far off are gradients in float32, bfloat16 and float16?"},
     MASK_OPTIONS,
     HEAD_FILE_OPTIONS,
     {"scale", "RULE", "sqrt", "the model's scaling rule, or a number; see below"},
@@ -39,7 +41,7 @@ static const option_spec OPTIONS[] = {
     {"heads", "LIST", "", "write the weights of these heads too, for a figure"},
     {"save-weights", "P.npy", "", "write all weights, [..,Tq,Tk]"},
     {"save-gradients", "DIR", "", "write dQ.npy, dK.npy, dV.npy, and dO.npy where it is random"},
-    {"seed", "N", "0", "seed of the random dO, as for torch.manual_seed"},
+    {"seed", "N", "0", "seed of dO where it is random, as for torch.manual_seed"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     {"quiet", NULL, "", "no tables, no sentences"},
 };
@@ -58,14 +60,14 @@ typedef struct request {
     scale_list scale;
     inspect_rules rules;
     mask_request mask;
-    path_list q, k, v, weights, out;
+    path_list q, k, v, d_out, weights, out;
     tt_size d_model; /* 0: not given */
     layer_names layers;
     head_choice heads;
     int64_t seed;
     int threads;
-    const char *output, *d_out, *save_weights, *save_gradients;
-    bool quiet;
+    const char *output, *save_weights, *save_gradients;
+    bool precision, quiet;
 } request;
 
 static bool read_paths(const request *q, const char *name, path_list *out) {
@@ -113,12 +115,20 @@ static bool read_given(request *q) {
 static bool read_saving(request *q) {
     q->save_weights = options_text(q->text, "save-weights");
     q->save_gradients = options_text(q->text, "save-gradients");
-    q->d_out = options_text(q->text, "do");
     if ((q->save_weights[0] || q->save_gradients[0]) && q->q.count > 1)
         return complain("--save-weights and --save-gradients: expected one layer at a time");
     if (q->save_gradients[0] && q->v.count == 0) return complain("--save-gradients: expected --v");
-    if (q->d_out[0] && !q->save_gradients[0])
-        return complain("--do: expected with --save-gradients");
+    return true;
+}
+
+static bool read_backward(request *q) {
+    q->precision = options_flag(q->text, "precision");
+    if (!read_paths(q, "do", &q->d_out)) return false;
+    if (q->d_out.count > 0 && q->d_out.count != q->q.count)
+        return complain("--do: %d files for %d of --q; expected one for each", q->d_out.count,
+                        q->q.count);
+    if ((q->precision || q->d_out.count > 0) && q->v.count == 0)
+        return complain("%s: expected --v", q->precision ? "--precision" : "--do");
     return true;
 }
 
@@ -133,7 +143,7 @@ static bool read_request(request *q) {
     if (!mask_request_read(o, &q->mask) || !scale_option_one(o, &q->scale) ||
         !options_int(o, "seed", 0, 4294967295, &q->seed) || !settings_threads(o, &q->threads) ||
         !read_files(q) || !read_given(q) || !head_choice_read(o, &q->heads) || !read_saving(q) ||
-        !read_output(q))
+        !read_backward(q) || !read_output(q))
         return false;
     q->quiet = options_flag(o, "quiet");
     inspect_rules_set(&q->rules, q->scale.rule[0]);
@@ -142,13 +152,15 @@ static bool read_request(request *q) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-enum { STATISTICS, WEIGHTS, FACTORS, FILES };
+enum { STATISTICS, WEIGHTS, FACTORS, SIGNAL, ERRORS, FILES };
 
 typedef struct run {
     const request *request;
     inspect_layer layers[LIST_MOST];
     factor_layer factors[LIST_MOST]; /* of those for which there is something */
     int factor_count;
+    layer_backward backward[LIST_MOST];
+    int backward_count;
     int layer; /* the one at work; at the end, their count */
     results files;
 } run;
@@ -217,16 +229,30 @@ static int fit_layer(run *r, int n, const head_files *f) {
     return code;
 }
 
+static bool asks_backward(const request *q) {
+    return q->precision || q->d_out.count > 0;
+}
+
+static int measure_backward(run *r, int n, const head_files *f) {
+    const request *q = r->request;
+    const int code =
+        layer_backward_measure(q->layers.name[n], f, &q->rules.rule[q->rules.used]->rule,
+                               (uint64_t)q->seed, q->precision, &r->backward[r->backward_count]);
+    if (code == EXIT_OK) r->backward_count++;
+    return code;
+}
+
 static int run_layer(run *r) {
     const request *q = r->request;
     const int n = r->layer;
     head_files f;
-    head_paths paths = {q->q.path[n], q->k.path[n], q->v.count > 0 ? q->v.path[n] : "", q->d_out,
-                        options_flag(q->text, "bf16")};
+    head_paths paths = {q->q.path[n], q->k.path[n], q->v.count > 0 ? q->v.path[n] : "",
+                        q->d_out.count > 0 ? q->d_out.path[n] : "", options_flag(q->text, "bf16")};
     int code = head_files_read(&paths, &q->mask, &f);
     if (code != EXIT_OK) return code;
     code = measure_layer(r, &f);
     if (code == EXIT_OK && asks_factor(q)) code = fit_layer(r, n, &f);
+    if (code == EXIT_OK && asks_backward(q)) code = measure_backward(r, n, &f);
     head_files_free(&f);
     return code;
 }
@@ -246,24 +272,33 @@ static void say_results(const run *r) {
         inspect_report_layer(to, &r->layers[n], &q->rules, mask_words(q, mask, sizeof mask));
         if (n < r->factor_count)
             factor_report_layer(to, &r->factors[n], q->rules.rule[q->rules.used]);
+        if (n < r->backward_count) backward_report_layer(to, &r->backward[n]);
         if (n < r->layer - 1) (void)fputc('\n', to);
     }
     results_say(&r->files, to);
 }
 
+static void write_csvs(const run *r) {
+    const output *file = r->files.file;
+    inspect_report_csv(file[STATISTICS].stream, r->layers, r->layer, &r->request->rules);
+    if (file[FACTORS].stream) factor_report_csv(file[FACTORS].stream, r->factors, r->factor_count);
+    if (file[SIGNAL].stream)
+        backward_report_signal(file[SIGNAL].stream, r->backward, r->backward_count);
+    if (file[ERRORS].stream)
+        backward_report_errors(file[ERRORS].stream, r->backward, r->backward_count);
+}
+
 /* All files are opened before anything is measured: what cannot be written is known at once. */
 static int run_all(run *r) {
     const request *q = r->request;
-    const char *const endings[FILES] = {"", q->heads.count > 0 ? "_weights.csv" : NULL,
-                                        asks_factor(q) ? "_factor.csv" : NULL};
+    const char *const endings[FILES] = {
+        "", q->heads.count > 0 ? "_weights.csv" : NULL, asks_factor(q) ? "_factor.csv" : NULL,
+        q->d_out.count > 0 ? "_signal.csv" : NULL, q->precision ? "_precision.csv" : NULL};
     if (!results_open(&r->files, q->text, endings, FILES)) return EXIT_FAILED;
     if (r->files.file[WEIGHTS].stream) inspect_weights_header(r->files.file[WEIGHTS].stream);
     int code = EXIT_OK;
     while (code == EXIT_OK && r->layer < q->q.count) code = run_layer(r);
-    if (code == EXIT_OK)
-        inspect_report_csv(r->files.file[STATISTICS].stream, r->layers, r->layer, &q->rules);
-    if (code == EXIT_OK && r->files.file[FACTORS].stream)
-        factor_report_csv(r->files.file[FACTORS].stream, r->factors, r->factor_count);
+    if (code == EXIT_OK) write_csvs(r);
     if (code == EXIT_OK && !results_commit(&r->files)) code = EXIT_FAILED;
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
@@ -289,6 +324,7 @@ static int run_inspect(const options *o) {
     free(q.v.text);
     free(q.weights.text);
     free(q.out.text);
+    free(q.d_out.text);
     layer_names_free(&q.layers);
     return code;
 }

@@ -1,8 +1,10 @@
 #include "inspect/report.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "common/csv.h"
+#include "common/format.h"
 #include "common/text.h"
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -171,6 +173,37 @@ static void print_sentence(FILE *to, const inspect_layer *l, int used) {
                       median_jacobian(l, least, used), head_name(name, l, least));
 }
 
+/* ---- The range of float16 -------------------------------------------------------------------- */
+
+/* The rule's logits, of all heads. */
+static double largest_logit(const inspect_layer *l, int rule, tt_size *head) {
+    double most = 0;
+    for (tt_size e = 0; e < l->batch * l->heads; e++) {
+        const double x = inspect_stats(l, e, rule)->value[HEAD_LOGIT_LARGEST];
+        if (!(x > most)) continue;
+        most = x;
+        *head = e;
+    }
+    return most;
+}
+
+/* Only where q.k, or the logits, come near its end. */
+static void print_range(FILE *to, const inspect_layer *l, const inspect_rules *rules) {
+    const double end = format_find("float16")->most;
+    char name[NAME_BYTES];
+    int none = 0;
+    tt_size head = 0, other = 0;
+    while (strcmp(rules->rule[none]->name, "none") != 0) none++;
+    const double before = largest_logit(l, none, &head);
+    const double after = largest_logit(l, rules->used, &other);
+    if (fmax(before, after) <= end / 2) return;
+    (void)fprintf(to,
+                  "Layer %s: q.k is up to %.3g in size (head %s), with the scale %.3g: %s "
+                  "float16, which ends at %.0f.\n",
+                  l->name, before, head_name(name, l, head), after,
+                  fmax(before, after) > end ? "beyond" : "above half of", end);
+}
+
 /* ---- A layer --------------------------------------------------------------------------------- */
 
 typedef struct layer_text {
@@ -193,6 +226,7 @@ static void print_layer(FILE *to, const void *context) {
     print_heads(to, l, t->rules);
     print_rules(to, l, t->rules);
     print_sentence(to, l, t->rules->used);
+    print_range(to, l, t->rules);
 }
 
 void inspect_report_layer(FILE *to, const inspect_layer *l, const inspect_rules *rules,

@@ -9,7 +9,6 @@
 #include "common/stats.h"
 #include "heads/head_gradients.h"
 #include "heads/npy.h"
-#include "tt/rng.h"
 
 static bool write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data) {
     output o;
@@ -62,15 +61,6 @@ void kept_weights_free(kept_weights *w) {
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
 
-/* dO drawn as torch.manual_seed(seed); torch.randn(shape, dtype=float64). */
-static tt_tensor draw_d_out(const head_files *f, uint64_t seed) {
-    tt_tensor d_out = tt_tensor_new(f->batch * f->heads, f->queries, f->d_v);
-    tt_rng rng;
-    tt_rng_seed(&rng, seed);
-    if (d_out.data) tt_rng_normal(&rng, d_out.data, tt_tensor_count(d_out));
-    return d_out;
-}
-
 static bool finite(const head_gradients *g) {
     for (int i = 0; i < HEAD_GRADIENTS; i++)
         if (!stats_finite(g->of[i].data, tt_tensor_count(g->of[i])))
@@ -118,7 +108,7 @@ bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t see
     head_gradients g = {{{0, 0, 0, NULL}}};
     tt_tensor drawn = {0, 0, 0, NULL};
     tt_tensor d_out = tt_tensor_view(f->d_out.data, f->batch * f->heads, f->queries, f->d_v);
-    if (!d_out.data) d_out = drawn = draw_d_out(f, seed);
+    if (!d_out.data) d_out = drawn = head_gradients_draw(f, seed);
     bool good = d_out.data || complain("--save-gradients: out of memory");
     good = good && head_gradients_compute(&g, f, rule, d_out, NULL) && finite(&g) &&
            write_all(&g, f, drawn, folder);

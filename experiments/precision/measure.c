@@ -11,16 +11,6 @@
 
 static const training_config EXPERIMENT = {.batch = 32, .tokens = 16, .d_model = 32, .d_v = 32};
 
-const char *rounding_stat_name(int i) {
-    static const char *const NAMES[ROUNDING_STATS + 1] = {
-        [ROUNDING_ZERO_ROWS] = "zero_rows",
-        [ROUNDING_MEDIAN_ROW] = "median_row_error",
-        [ROUNDING_P90_ROW] = "p90_row_error",
-        [ROUNDING_WHOLE] = "whole_error",
-    };
-    return NAMES[i];
-}
-
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 rounding_cell *rounding_at(const rounding *r, int seed, int d_k, int scale, int format) {
@@ -137,13 +127,6 @@ static void compute_low(bench *b, const number_format *f, tt_tensor z) {
     }
 }
 
-/* `off` as a share of |x|. */
-static double relative(double off, const double *x, tt_size n) {
-    const double size = tt_norm(x, n);
-    if (off == 0) return 0;
-    return size > 0 && isfinite(off) ? off / size : INFINITY;
-}
-
 /* Compares low, which it overwrites, with dz; errors is room for one a row. */
 static void compare(tt_tensor low, tt_tensor dz, double *errors, double of[ROUNDING_STATS]) {
     const tt_size n = dz.cols, rows = dz.batch * dz.rows;
@@ -153,13 +136,13 @@ static void compare(tt_tensor low, tt_tensor dz, double *errors, double of[ROUND
         const double *exact = dz.data + r * n;
         zeros += tt_norm(off, n) == 0;
         for (tt_size j = 0; j < n; j++) off[j] -= exact[j];
-        errors[r] = relative(tt_norm(off, n), exact, n);
+        errors[r] = precision_relative(tt_norm(off, n), exact, n);
     }
     stats_sort(errors, rows);
     of[ROUNDING_ZERO_ROWS] = (double)zeros / (double)rows;
     of[ROUNDING_MEDIAN_ROW] = stats_quantile(errors, rows, 0.5);
     of[ROUNDING_P90_ROW] = stats_quantile(errors, rows, 0.9);
-    of[ROUNDING_WHOLE] = relative(tt_norm(low.data, rows * n), dz.data, rows * n);
+    of[ROUNDING_WHOLE] = precision_relative(tt_norm(low.data, rows * n), dz.data, rows * n);
 }
 
 static const char *measure_cell(bench *b, const student *s, rounding_cell *c) {

@@ -23,18 +23,6 @@ typedef struct rounding_config {
     int seed_count, d_k_count, scale_count, format_count;
 } rounding_config;
 
-typedef enum rounding_stat {
-    ROUNDING_ZERO_ROWS,  /* share of the rows whose dZ is exactly 0 */
-    ROUNDING_MEDIAN_ROW, /* |dZ_low - dZ| / |dZ| of a row, median over the rows; infinite for a row
-                        that overflows or whose dZ alone is 0 */
-    ROUNDING_P90_ROW,    /* its 90 % quantile */
-    ROUNDING_WHOLE,      /* the same of all rows as one vector */
-    ROUNDING_STATS
-} rounding_stat;
-
-/* By rounding_stat, or NULL from their count up. */
-const char *rounding_stat_name(int i);
-
 typedef struct rounding_cell {
     int64_t seed, d_k;
     const scaling *scale;
