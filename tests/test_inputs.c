@@ -67,6 +67,9 @@ START_TEST(one_index_column_too_many_is_refused) {
     write_frame("q", 4, 3, false, false);
     write_frame("k", 4, 3, false, true);
     assert_refused(1, "the first column of the larger counts 0, 1, ...", INSPECT);
+    write_frame("k", 4, 4, false, true); /* two too many are something else */
+    assert_refused(1, "expected the same d_k (last dimension)", INSPECT);
+    ck_assert(strstr(run_program("", INSPECT)->err, "pandas") == NULL);
 }
 END_TEST
 
