@@ -231,7 +231,7 @@ static bool read_dtype(reader *in) {
     bool bfloat16 = (in->accept & ARRAY_BFLOAT16) && may_be_bfloat16(in, kind, size);
     bool number = kind == 'f' && size >= 2;
     if (integers) number = number || kind == 'i' || kind == 'u' || (kind == 'b' && size == 1);
-    if (!bfloat16 && (!formed || !number || (descr[0] == '|' && size > 1)))
+    if (size < 1 || (!bfloat16 && (!number || (descr[0] == '|' && size > 1))))
         return refuse_dtype(in, kind, size);
     in->kind = bfloat16 ? 'V' : kind;
     in->item_bytes = size;
@@ -298,7 +298,6 @@ static double decode_item(const reader *in, const unsigned char *item) {
     uint64_t bits = 0;
     for (int i = 0; i < in->item_bytes; i++)
         bits = bits << 8 | item[in->big_endian ? i : in->item_bytes - 1 - i];
-    uint64_t sign = (uint64_t)1 << (8 * in->item_bytes - 1);
     switch (in->kind) {
     case 'b':
         return bits != 0;
@@ -306,8 +305,10 @@ static double decode_item(const reader *in, const unsigned char *item) {
         return (double)bits;
     case 'V': /* the upper half of a single */
         return single_to_double(bits << 16);
-    case 'i':
+    case 'i': {
+        const uint64_t sign = (uint64_t)1 << (8 * in->item_bytes - 1);
         return bits & sign ? -(double)((sign << 1) - bits) : (double)bits;
+    }
     default:
         return decode_float(bits, in->item_bytes);
     }
