@@ -52,7 +52,7 @@ START_TEST(allowed_hidden_and_additive_masks_are_one_mask) {
     } MEANINGS[] = {{"--allowed " MASK, 1, 0},
                     {"--hidden " MASK, 0, 1},
                     {"--mask-additive " MASK, 0, -INFINITY},
-                    {"--mask-additive " MASK, -0.0, -1e4}};
+                    {"--mask-additive " MASK, -0.0, -9984}};
     double mask[TQ * TQ];
     write_input(B, H, TQ, TQ);
     char *expected = csv_of("--causal");
@@ -123,7 +123,7 @@ START_TEST(numbers_without_a_meaning_are_refused_with_their_place) {
          "-inf at [0,1]; expected 1 (may attend) or 0 (may not); a "},
         {"--allowed", "1,1,1,0.5,1\n", "0.5 at [0,3]; expected 1 (may attend) or 0 (may not); a"},
         {"--hidden", "1,1,-1,1,1\n", "-1 at [0,2]; expected 1 (may not attend) or 0 (may); a mask"},
-        {"--mask-additive", "0,-9999,0,0,0\n", "-9999 at [0,1]; expected 0 (may attend), or -1e4"},
+        {"--mask-additive", "0,-9983,0,0,0\n", "-9983 at [0,1]; expected 0 (may attend), or -1e4"},
         {"--mask-additive", "0,0,0,0,1\n", "1 at [0,4]; expected 0 (may attend), or -1e4 or less"},
         {"--mask-additive", "inf,0,0,0,0\n", "inf at [0,0]; expected 0 (may attend), or -1e4 or"},
         {"--mask-additive", "nan,0,0,0,0\n", "nan at [0,0]; expected 0 (may attend), or -1e4 or"},

@@ -201,7 +201,8 @@ static int find_reading(const mask_request *mask, const array *a, const mask_siz
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static const double HIDES = -1e4; /* what some code adds for minus infinity; no logit it can have */
+/* -1e4, what some code adds for minus infinity, as bfloat16 holds it. */
+static const double HIDES = -9984;
 
 /* 1 for a key that may be seen, 0 for one that may not, -1 for what is neither. */
 static int visible(int meaning, double x) {
