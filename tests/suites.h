@@ -29,6 +29,7 @@
     X(masks, QUICK)                                                                                \
     X(inputs, QUICK)                                                                               \
     X(inspect, QUICK)                                                                              \
+    X(factor, LONG)                                                                                \
     X(precision, QUICK)                                                                            \
     X(theory, LONG)                                                                                \
     X(training, LONG)                                                                              \

@@ -523,6 +523,86 @@ START_TEST(dash_writes_the_csv_to_standard_output_and_nothing_else) {
 }
 END_TEST
 
+/* ---- Gradients and low precision ------------------------------------------------------------- */
+
+START_TEST(the_signal_is_that_of_the_saved_gradients) {
+    static const char MADE[] = "inspect --causal --q " REAL "0_q.npy --k " REAL "0_k.npy --v " REAL
+                               "0_v.npy --force --output " SCRATCH "signal.csv ";
+    (void)run_well("%s --save-gradients " SCRATCH "signal", MADE);
+    (void)run_well("%s --do " SCRATCH "signal/dO.npy", MADE);
+    table t = table_read(SCRATCH "signal_signal.csv");
+    array d_q = read_array(SCRATCH "signal/dQ.npy");
+    double sum = 0;
+    for (int i = 0; i < COUNT; i++) sum += d_q.data[i] * d_q.data[i];
+    /* a sum of 6144 squares */
+    ck_assert_double_eq_tol(table_number(&t, 0, "dq_norm"), sqrt(sum), 1e-12 * sqrt(sum));
+    ck_assert_double_eq_tol(table_number(&t, 0, "dq_rms"), sqrt(sum / COUNT), 1e-12 * sqrt(sum));
+    ck_assert(table_number(&t, 0, "rows") == H * (T - 1)); /* the first sees one key */
+    ck_assert(table_number(&t, 0, "carrier_rows") < 0.9);
+    array_free(&d_q);
+    table_free(&t);
+}
+END_TEST
+
+/* One query: S = (12, 0), dP = (1, 3), so that P = (1 - p, p), p = 6.1e-6, and dZ = 2p (-1, 1) but
+ * for p^2. In bfloat16 1 - p is 1: the sum of eager is 1 + 3p, dZ_1 = -3p; D of flash is 1, dZ_1 =
+ * 0.
+ */
+START_TEST(errors_of_a_saturated_row_are_those_by_hand) {
+    write_text(SCRATCH "low_q.csv", "12\n");
+    write_text(SCRATCH "low_k.csv", "1\n0\n");
+    write_text(SCRATCH "low_v.csv", "1\n3\n");
+    write_text(SCRATCH "low_do.csv", "1\n");
+    (void)run_well("inspect --scale none --precision --q " SCRATCH "low_q.csv --k " SCRATCH
+                   "low_k.csv --v " SCRATCH "low_v.csv --do " SCRATCH
+                   "low_do.csv --force --output " SCRATCH "low.csv");
+    table t = table_read(SCRATCH "low_precision.csv"),
+          signal = table_read(SCRATCH "low_signal.csv");
+    const double error[] = {1 / (2 * sqrt(2)), 1 / sqrt(2), 0, 0};
+    for (int i = 0; i < 4; i++) { /* three roundings of bfloat16, and the float32 sum's of 1 + 3p */
+        ck_assert_double_eq_tol(table_number(&t, i, "median_row_error"), error[i], 0.012);
+        ck_assert_double_eq_tol(table_number(&t, i, "whole_error"), error[i], 0.012);
+    }
+    ck_assert_double_eq_tol(table_number(&signal, 0, "dz_median"), 2 * sqrt(2) * exp(-12),
+                            1e-4 * exp(-12));
+    table_free(&t);
+    table_free(&signal);
+}
+END_TEST
+
+START_TEST(a_layer_of_one_key_has_no_signal_and_no_nan) {
+    write_text(SCRATCH "one.csv", "1,2\n");
+    const captured *c =
+        run_well("inspect --precision --q " SCRATCH "one.csv --k " SCRATCH "one.csv --v " SCRATCH
+                 "one.csv --do " SCRATCH "one.csv --force --output " SCRATCH "one_key.csv");
+    assert_says(c->out, "there is nothing to choose.");
+    assert_says(c->out, "Gradients of layer one: no query sees two keys.");
+    ck_assert(strstr(c->out, "nan") == NULL);
+    char *text = read_whole(SCRATCH "one_key_precision.csv");
+    ck_assert(strstr(text, "nan") == NULL);
+    free(text);
+    text = read_whole(SCRATCH "one_key_signal.csv");
+    ck_assert(strstr(text, "nan") == NULL);
+    free(text);
+}
+END_TEST
+
+START_TEST(logits_near_the_end_of_float16_are_said) {
+    write_text(SCRATCH "far.csv", "200,0\n0,1\n");
+    static const char COMMAND[] = "inspect --q " SCRATCH "far.csv --k " SCRATCH
+                                  "far.csv --force --output " SCRATCH "range.csv";
+    assert_says(run_well("%s", COMMAND)->out,
+                "q.k is up to 4e+04 in size (head 0), with the scale 2.83e+04: above half of "
+                "float16, which ends at 65504.");
+    write_text(SCRATCH "far.csv", "100,0\n0,1\n");
+    ck_assert(strstr(run_well("%s", COMMAND)->out, "float16") == NULL);
+    table t = table_read(SCRATCH "range.csv");
+    ck_assert(number_in(&t, 0, 0, "none", "logit_largest") == 1e4);
+    ck_assert(number_in(&t, 0, 0, "none", "one_bfloat16") == 0.5);
+    table_free(&t);
+}
+END_TEST
+
 /* ---- Figures --------------------------------------------------------------------------------- */
 
 static bool have_gnuplot(void) {
@@ -648,7 +728,13 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--q a,b --k c,d --layers 1,x", "--layers '1,x': expected whole numbers"},
         {"--q a/q.npy,b/q.npy --k c,d --layers 1,-2", "--layers '1,-2': expected whole numbers"},
         {"--q a --k b --save-gradients d", "--save-gradients: expected --v"},
-        {"--q a --k b --do c", "--do: expected with --save-gradients"},
+        {"--q a --k b --do c", "--do: expected --v"},
+        {"--q a --k b --precision", "--precision: expected --v"},
+        {"--q a --k b --v c --do d,e", "--do: 2 files for 1 of --q"},
+        {"--q a --k b --weights c,d", "--weights, --out: 2 files for 1 of --q"},
+        {"--q a --k b --out c", "--out: expected --v"},
+        {"--q a --k b --v c --out d --weights e", "--weights and --out: expected one"},
+        {"--q a --k b --weights c --d-model 0", "--d-model '0': expected a whole number"},
         {"--q a --k b --threads 0", "--threads '0': expected a whole number from 1"},
         {"--q a --k b --seed -1", "--seed '-1': expected a whole number from 0"},
         {"--q a --k b --heads x", "--heads 'x': expected whole numbers"},
@@ -854,6 +940,10 @@ Suite *inspect_suite(void) {
                             the_figure_of_fewer_queries_names_the_key_with_the_most_weight,
                             the_figure_of_heads_has_a_column_for_each_batch_entry,
                             names_that_do_not_fit_leave_out_what_all_share,
+                            the_signal_is_that_of_the_saved_gradients,
+                            errors_of_a_saturated_row_are_those_by_hand,
+                            a_layer_of_one_key_has_no_signal_and_no_nan,
+                            logits_near_the_end_of_float16_are_said,
                             wrong_usage_is_one_line_and_exit_2,
                             files_that_do_not_fit_are_named_with_their_shapes,
                             masks_that_mean_nothing_are_refused,

@@ -266,7 +266,7 @@ static void print_claims(FILE *to, const factor_layer *l, const scaling *claimed
         (void)fprintf(to, "of which the tables are (%td of %td heads).\n", others, found);
     }
     if (against > 0)
-        (void)fprintf(to, "The mask of the options is not that of %td weights.\n", against);
+        (void)fprintf(to, "%td weights contradict the mask of the options.\n", against);
     if (l->sum_least < 1 || l->sum_most > 1)
         (void)fprintf(to,
                       "Rows of weights sum to %.4g to %.4g: something was done to them after the "

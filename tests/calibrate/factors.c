@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "../factor_cases.h"
+#include "common/machine.h"
+#include "common/parallel.h"
 
 static void print(const char *what, const factor_tally *t, int wrong) {
     (void)printf("%-36s %6d %6d %6d %6d %7d %8d %5d %6d %6.2f %5.1f\n", what, t->heads, t->found,
@@ -16,37 +18,59 @@ static void print(const char *what, const factor_tally *t, int wrong) {
                  t->worst);
 }
 
-/* All masks of a kind of layer in a format. */
-static int run(int kind, const number_format *f, int outputs, int count, unsigned seed) {
+/* All masks of each kind of layer in each format, from weights and from outputs. */
+enum { FORMATS = 4, PIECES = 2 * FORMATS * CASE_KINDS };
+
+typedef struct job {
+    int count;
+    unsigned seed;
+    factor_tally of[PIECES][CASE_MASKS];
+} job;
+
+static int outputs_of(tt_size piece) {
+    return piece >= FORMATS * CASE_KINDS;
+}
+
+static int masks_of(tt_size piece) {
+    return outputs_of(piece) ? CASE_KNOWN_MASKS : CASE_MASKS;
+}
+
+static void run(void *context, tt_size piece) {
+    job *j = context;
+    for (int mask = 0; mask < masks_of(piece); mask++)
+        factor_cases_run((int)(piece % CASE_KINDS), mask,
+                         format_at((int)(piece / CASE_KINDS % FORMATS)), outputs_of(piece),
+                         j->count, j->seed, &j->of[piece][mask]);
+}
+
+/* Returns how many are wrong. */
+static int show(const job *j, tt_size piece, int *outside) {
+    const int kind = (int)(piece % CASE_KINDS);
     factor_tally total = {0};
     char what[64];
-    const int masks = outputs ? CASE_KNOWN_MASKS : CASE_MASKS;
-    for (int mask = 0; mask < masks; mask++) {
-        factor_tally t = {0};
-        factor_cases_run(kind, mask, f, outputs, count, seed, &t);
-        if (factor_tally_wrong(&t, kind) > 0 || t.outside > 0) {
-            (void)snprintf(what, sizeof what, "  mask %s", factor_case_mask(mask));
-            print(what, &t, factor_tally_wrong(&t, kind));
-        }
-        factor_tally_add(&total, &t);
+    for (int mask = 0; mask < masks_of(piece); mask++) {
+        const factor_tally *t = &j->of[piece][mask];
+        (void)snprintf(what, sizeof what, "  mask %s", factor_case_mask(mask));
+        if (factor_tally_wrong(t, kind) + t->outside > 0)
+            print(what, t, factor_tally_wrong(t, kind));
+        factor_tally_add(&total, t);
     }
-    (void)snprintf(what, sizeof what, "%s %s %s", outputs ? "outputs" : "weights", f->name,
-                   factor_case_name(kind));
-    const int wrong = factor_tally_wrong(&total, kind);
-    print(what, &total, wrong);
-    return wrong;
+    (void)snprintf(what, sizeof what, "%s %s %s", outputs_of(piece) ? "outputs" : "weights",
+                   format_name((int)(piece / CASE_KINDS % FORMATS)), factor_case_name(kind));
+    print(what, &total, factor_tally_wrong(&total, kind));
+    *outside += total.outside;
+    return factor_tally_wrong(&total, kind);
 }
 
 int main(int argc, char **argv) {
-    const int count = argc > 1 ? atoi(argv[1]) : 50;
-    const unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
-    int wrong = 0;
+    static job j;
+    int wrong = 0, outside = 0;
+    j.count = argc > 1 ? atoi(argv[1]) : 50;
+    j.seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     (void)printf("%-36s %6s %6s %6s %6s %7s %8s %5s %6s %6s %5s\n", "", "heads", "found", "none",
                  "unsure", "outside", "misnamed", "mask", "wrong", "misfit", "worst");
-    for (int outputs = 0; outputs < 2; outputs++)
-        for (int i = 0; format_at(i); i++)
-            for (int kind = 0; kind < CASE_KINDS; kind++)
-                wrong += run(kind, format_at(i), outputs, count, seed);
-    (void)printf("wrong: %d\n", wrong);
+    parallel_for((int)machine_processors(), PIECES, run, &j);
+    for (tt_size piece = 0; piece < PIECES; piece++) wrong += show(&j, piece, &outside);
+    (void)printf("outside their error bars: %d; wrong: %d\n", outside, wrong);
     return wrong > 0;
 }
