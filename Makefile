@@ -248,10 +248,10 @@ expected: all example $(BUILD)/calibrate-formats
 	SQRTDK=$(BUILD)/sqrtdk scripts/controls --seeds 0..4 $(BUILD)/expected >$(BUILD)/expected/controls.txt
 	scripts/plots $(BUILD)/expected/controls $(BUILD)/expected/figures
 	SQRTDK=$(BUILD)/sqrtdk scripts/thaw $(BUILD)/expected >$(BUILD)/expected/thaw.txt
-	scripts/plots $(BUILD)/expected/thaw $(BUILD)/expected/figures
-	scripts/plots $(BUILD)/expected/precision $(BUILD)/expected/figures
+	scripts/draw map_thaw $(BUILD)/expected/thaw.csv $(BUILD)/expected/figures/map_thaw.svg
+	scripts/draw stall_precision $(BUILD)/expected/precision.csv $(BUILD)/expected/figures/stall_precision.svg
 	scripts/plots $(BUILD)/expected/map $(BUILD)/expected/figures
-	scripts/plots $(BUILD)/expected/window $(BUILD)/expected/figures
+	scripts/draw map_window $(BUILD)/expected/window.csv $(BUILD)/expected/figures/map_window.svg
 	cp $(BUILD)/expected/stall_runs.csv $(BUILD)/expected/stall_summary.csv \
 	  $(BUILD)/expected/stall_loss.svg $(BUILD)/expected/stall_verdict.svg \
 	  $(BUILD)/expected/stall_signal.svg $(BUILD)/expected/stall_frozen.svg \

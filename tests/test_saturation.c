@@ -425,7 +425,7 @@ START_TEST(titles_of_the_figures_say_the_numbers_of_the_file) {
                    number_of(&t, 512, 16, "sqrt", what, "median"));
     assert_figure_says("sat_figure", "saturation_query", says);
     what = "jacobian_norm";
-    (void)snprintf(says, sizeof says, "the mean signal falls %.2g-fold from d_k 8 to 512",
+    (void)snprintf(says, sizeof says, "mean |J| falls %.2g-fold from d_k 8 to 512",
                    number_of(&t, 8, 16, "none", what, "mean") /
                        number_of(&t, 512, 16, "none", what, "mean"));
     assert_figure_says("sat_figure", "saturation_signal", says);
@@ -436,7 +436,7 @@ END_TEST
 START_TEST(the_figure_of_two_keys_has_their_exact_gaps) {
     if (!have_gnuplot()) return;
     run_quietly("", "saturation --d-k 8,64,512 --keys 4 --rows 8", "sat_two");
-    char *svg = figure("sat_two", "softmax_two_keys");
+    char *svg = figure("sat_two", "saturation_two_keys");
     /* w(1 - w) at the medians 2.487, 7.555, 21.56 and, with the scale, 0.9527 */
     assert_says(svg, "Two keys at d_k 512: the typical gradient is 4.3e-10 without the scale, 0.2");
     assert_says(svg, "d_k 8, without the scale: 0.071");
@@ -449,7 +449,7 @@ START_TEST(one_width_one_rule_and_few_rows_are_drawn_without_a_word) {
     if (!have_gnuplot()) return;
     static const char *const SCRIPTS[] = {"saturation_spread", "saturation_metrics",
                                           "saturation_signal", "saturation_rules",
-                                          "saturation_query",  "softmax_two_keys"};
+                                          "saturation_query",  "saturation_two_keys"};
     run_quietly("", "saturation --d-k 64 --keys 8 --scale none --rows 8", "sat_one");
     run_quietly("", "saturation --d-k 3,1 --keys 2,5 --scale cosine --rows 5", "sat_cosine");
     for (int i = 0; i < LENGTH(SCRIPTS); i++) {
@@ -464,7 +464,7 @@ START_TEST(a_run_by_sigma_is_not_drawn_and_one_line_says_so) {
     run_quietly("", "saturation --sigma 2 --keys 3 --rows 3", "sat_undrawn");
     ck_assert_int_eq(shell("scripts/plots " SCRATCH "sat_undrawn 2>" SCRATCH "plots.txt"), 1);
     char *said = read_whole(SCRATCH "plots.txt");
-    assert_says(said, "is no CSV of stall, saturation (over d_k)");
+    assert_says(said, "is of saturation --sigma: its figures are over d_k");
     ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
     free(said);
 }

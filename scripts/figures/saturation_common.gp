@@ -4,6 +4,9 @@
 #   KEYS          the numbers of keys (ascending);  nearest_keys(16) the one nearest 16
 #   ROWS                     what to read the CSV by: `eval only(metrics)` leaves the rows of these metrics
 #   at(s, n, m, statistic)   is this row of the CSV that one?
+#   left_out(rules, keys)    to eval: of which rules and numbers of keys a figure that shows these says that they
+#                            are not drawn, and SINK, how much lower its panels begin for it;
+#                            told(a, b) is heading(a, b) with that below it
 #   DRAWN                    what was drawn, for the subtitle: "10000 random rows of", from .meta where there is one
 #   LINES                    the rules that have exact values
 #   line_at(s, n)            is this row of THEORY of that rule (one of LINES) and number of keys?
@@ -65,8 +68,16 @@ XLO = NDK > 1 ? DMIN * 1.0 : DMIN / 2.0; XHI = NDK > 1 ? DMAX * 1.0001 : DMIN * 
 PAIR = ""
 do for [s in "none sqrt"] { if (in(SCALES, s)) { PAIR = with(PAIR, s) } }
 if (words(PAIR) == 0) { PAIR = word(SCALES, 1) }
+# (Lines have ends: none at one d_k.)
 PAIR_LINES = ""
-do for [s in PAIR] { if (in(LINES, s)) { PAIR_LINES = with(PAIR_LINES, s) } }
+do for [s in PAIR] { if (in(LINES, s) && NDK > 1) { PAIR_LINES = with(PAIR_LINES, s) } }
+listed_rules(l) = strlen(l) > 40 ? plural(words(l), "more rule") : listed(l)[2:*]
+left_out(rules, keys) = sprintf("LEFT_OUT = ''; o_ = ''; do for [s in SCALES] { if (!in('%s', s)) { o_ = with(o_, s) } }; \
+    if (strlen(o_)) { LEFT_OUT = (words(o_) > 1 ? 'the rules ' : 'the rule ') . listed_rules(o_) }; \
+    o_ = ''; do for [n in KEYS] { if (!in('%s', n)) { o_ = with(o_, n) } }; \
+    if (strlen(o_)) { LEFT_OUT = LEFT_OUT . (strlen(LEFT_OUT) ? '; ' : '') . 'n =' . listed(o_) }; \
+    SINK = strlen(LEFT_OUT) ? 0.035 : 0", rules, keys)
+told(a, b) = heading(a, b) . (strlen(LEFT_OUT) ? sprintf("set label 9 'not drawn: %s' at screen 0.015, screen 0.868 left noenhanced textcolor rgb GREY font ',%.1f'", LEFT_OUT, H2) : "")
 # `eval EIGHT` sets RUN, the rules of the figures of all rules: eight at most.
 EIGHT = 'RUN = ""; do for [i = 1:min(NS, 8)] { RUN = with(RUN, word(SCALES, i)) }; \
-    if (NS > 8) { print NAME . ": note: shown are" . listed(RUN) . ", of" . listed(SCALES) }'
+    eval left_out(RUN, sprintf("%d", N))'

@@ -9,7 +9,7 @@ load HERE . "saturation_common.gp"
 
 SHOWN = ""
 do for [i = 1:min(NK, 4)] { SHOWN = with(SHOWN, word(KEYS, i)) }
-if (NK > 4) { print NAME . ": note: shown are" . listed(SHOWN) . " keys, of" . listed(KEYS) }
+eval left_out(PAIR, SHOWN)
 N = words(SHOWN)
 n(i) = word(SHOWN, i) + 0
 FIRST = word(PAIR, 1); LAST = word(PAIR, words(PAIR))
@@ -25,7 +25,7 @@ set style line 11 lw 1.8 dt (6, 3)
 set style line 12 lw 1.8 dt solid
 set style textbox opaque noborder fillcolor rgb "white" margins 0.3, 0.3
 
-title_ = sprintf("How sharp the softmax gets as d_k grows, %s keys", listed(SHOWN)[2:*])
+title_ = sprintf("How sharp the softmax %s, %s keys", NDK > 1 ? "gets as d_k grows" : "is at d_k " . DKS, listed(SHOWN)[2:*])
 if (in(PAIR, "none") && in(PAIR, "sqrt") && NDK > 1) {
     eval find("none", n(N), "max_weight", "mean")
     u_ = y1_
@@ -44,17 +44,20 @@ do for [p = 1:2] {
             with yerrorbars lw 1 pt 0 ps 0 lc rgb '%s', ", s, i, shade(s, i)) }
     } }
 }
-facts_ = sprintf("means over %s n keys: points%s; exact: lines", DRAWN, strlen(BARS[1] . BARS[2]) ? ", with bars of 2 standard errors" : "")
-if (in(PAIR_LINES, "none")) { facts_ = facts_ . "; dotted: the freezing line 2 ln n" }
+facts_ = sprintf("means over %s n keys: points%s", DRAWN, strlen(BARS[1] . BARS[2]) ? ", bars 2 standard errors" : "")
+if (strlen(PAIR_LINES)) { facts_ = facts_ . "; exact: lines" }
+FREEZE = in(PAIR_LINES, "none") && (sum [i = 1:N] (2 * log(n(i)) > DMIN && 2 * log(n(i)) < DMAX))
+if (FREEZE) { facts_ = facts_ . "; dotted: freezing line 2 ln n" }
+if (N > 1) { facts_ = facts_ . "; darker: more keys" }
 
 set output OUT
 LEFT = 0.052; LABELS = 0.085; GAP = 0.05; LINE_HEIGHT = 0.047; OVER = 0.5
 WIDE = (0.995 - LEFT - GAP) / 2 - LABELS
 LEAD = 0.012
 DK_ROOM = 0.03 + 0.022 * strlen(word(DKS, NDK))
-set tmargin at screen 0.82; set bmargin at screen 0.125
+set tmargin at screen 0.82 - SINK; set bmargin at screen 0.125
 set multiplot
-eval heading(title_, facts_)
+eval told(title_, facts_)
 do for [p = 1:2] {
     M = word(PANELS, p)
     set lmargin at screen LEFT + (p - 1) * (WIDE + LABELS + GAP)
@@ -111,7 +114,7 @@ do for [p = 1:2] {
         BARS[p] . \
         'for [s in PAIR] for [i = 1:N] ROWS using (at(s, n(i), M, "mean") ? column("d_k") : NaN):(num("value")) \
             with points lw 1 pt point_of(s, i) ps 0.7 lc rgb shade(s, i)'
-    unset label 1; unset label 2
+    unset label 1; unset label 2; unset label 9
 }
 unset multiplot
 unset output

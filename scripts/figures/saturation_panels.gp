@@ -4,7 +4,7 @@
 
 NR = words(RUN)
 ACROSS = NR > 4 ? 4 : NR; DOWN = (NR + ACROSS - 1) / ACROSS
-LEFT = LOGY ? 0.115 : 0.07; BOTTOM = 0.125; TOP = 0.86; GAP = 0.035; HEAD = 0.055
+LEFT = LOGY ? 0.115 : 0.07; BOTTOM = 0.125; TOP = 0.86 - SINK; GAP = 0.035; HEAD = 0.055
 WIDE = (0.97 - LEFT - (ACROSS - 1) * GAP) / ACROSS
 HIGH = (TOP - BOTTOM - DOWN * HEAD - (DOWN - 1) * 0.02) / DOWN
 is(s) = at(s, N, METRIC, STATISTIC)
@@ -12,7 +12,7 @@ DK_ROOM = (0.10 + 0.08 * strlen(word(DKS, NDK))) * ACROSS / 4.0
 
 set output OUT
 set multiplot
-eval heading(TITLE, FACTS)
+eval told(TITLE, FACTS . (NR > 1 && NDK > 1 ? "; grey: the other rules" : ""))
 eval y_name(3, SAYS, 0.5 * (BOTTOM + TOP - HEAD))
 set label 4 "key width d_k (log scale)" at screen LEFT + (0.97 - LEFT) / 2, screen 0.03 center noenhanced
 do for [p = 1:NR] {
@@ -36,7 +36,7 @@ do for [p = 1:NR] {
     eval 'plot [XLO:XHI] [YLO:YHI] ' . \
         (words(OTHERS) == 0 ? '' : 'for [o in OTHERS] ROWS using (is(o) ? column("d_k") : NaN):(SHOW(num("value"))) with lines lw 1 lc rgb "#BBBBBB", ') . \
         'ROWS using (is(s) ? column("d_k") : NaN):(SHOW(num("value"))) with linespoints ls k_of(s) lw 2.5 ps 0.6'
-    unset label 1; unset label 2; unset label 3; unset label 4
+    unset label 1; unset label 2; unset label 3; unset label 4; unset label 9
 }
 unset multiplot
 unset output

@@ -24,7 +24,7 @@ if (in(RUN, "none") && in(RUN, "sqrt")) {
     eval find("sqrt", N, METRIC, STATISTIC)
     TITLE = sprintf("The typical query's gradient at d_k %d is %.2g without the scale, %.2g with it", DMAX, u_, y1_)
 }
-FACTS = sprintf("|dQ|, median over %s %d keys; the gradient that reaches the weights ~ N(0,1); grey: the other rules", DRAWN, N)
+FACTS = sprintf("|dQ|, median over %s %d keys; the gradient that reaches the weights ~ N(0,1)", DRAWN, N)
 SAYS = "|dQ|, median row (no unit, log scale)"
 LOGY = 1
 SHOW(v) = onlog(felt(v))

@@ -20,7 +20,7 @@ do for [s in RUN] {
 }
 TITLE = NDK > 1 ? sprintf("%d of %s %s the largest weight within 0.1 from d_k %d to %d", HELD, plural(words(RUN), "rule"), words(RUN) == 1 ? "keeps" : "keep", DMIN, DMAX) : \
     sprintf("Largest weight of %s at d_k %d", plural(words(RUN), "rule"), DMIN)
-FACTS = sprintf("mean over %s %d keys, q and k ~ N(0,1); grey: the other rules", DRAWN, N)
+FACTS = sprintf("mean over %s %d keys, q and k ~ N(0,1)", DRAWN, N)
 SAYS = "largest weight, mean over rows (no unit)"
 LOGY = 0; YLO = 0; YHI = 1.02
 SHOW(v) = v

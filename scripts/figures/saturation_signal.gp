@@ -13,6 +13,7 @@ S = word(PAIR, 1)                      # the rule that the laws are drawn for
 MOST = 2.0                             # the laws hold for a large deviation sigma of the logits: above this
 
 CAP = 1e-8
+eval left_out(PAIR, sprintf("%d", N))
 stats ROWS using (in(PAIR, stringcolumn("scale")) && column("keys") == N && \
     (stringcolumn("statistic") eq "mean" || stringcolumn("statistic") eq "median") ? (look(num("value")), 1) : 1) nooutput
 dummy = look(1.0)
@@ -32,18 +33,18 @@ eval find(S, N, "jacobian_norm", "mean")
 mean_ = y0_ / y1_; from_ = x0_; ymean_ = y1_
 eval find(S, N, "jacobian_norm", "median")
 ymedian_ = y1_
-title_ = "The norm of the softmax's Jacobian against d_k"
+title_ = "The norm of the softmax's Jacobian " . (NDK > 1 ? "against d_k" : "at d_k " . DKS)
 two_digits(x) = (p_ = 10.0**(decade(x) - 1), p_ * floor(x / p_ + 0.5))
 fold(x) = x < 100 ? sprintf("%.2g-fold", x) : sprintf(x < 1e6 ? "%.0f-fold" : "%.0e-fold", two_digits(x))
 if (S eq "none" && NDK > 1 && mean_ > 1.5 && y1_ > 0) {
-    title_ = sprintf("Without the scale the mean signal falls %s from d_k %d to %d, the typical row's %s", fold(mean_), DMIN, DMAX, fold(y0_ / y1_))
+    title_ = sprintf("Without the scale mean |J| falls %s from d_k %d to %d, |J| of the median row %s", fold(mean_), DMIN, DMAX, fold(y0_ / y1_))
 }
 
 set output OUT
 DK_ROOM = 0.02 + 0.014 * strlen(word(DKS, NDK))
-set lmargin at screen 0.098; set rmargin at screen 0.965; set tmargin at screen 0.86; set bmargin at screen 0.125
-eval heading(title_, sprintf("|J|, norm of the softmax's Jacobian, over %s %d keys, bars 2 standard errors%s", DRAWN, N, \
-    LAWS ? sprintf("; laws: c = %.3g, m = %.3g", C, MGAP) : ""))
+set lmargin at screen 0.098; set rmargin at screen 0.965; set tmargin at screen 0.86 - SINK; set bmargin at screen 0.125
+eval told(title_, sprintf("Frobenius norm |J| of the softmax's Jacobian, %s %d keys, bars 2 standard errors%s", DRAWN, N, \
+    LAWS ? sprintf("; c = %.3g, m = %.3g", C, MGAP) : ""))
 eval y_name(3, "|J| (no unit, log scale)", 0.4925)
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 eval DK_AXIS
@@ -53,16 +54,18 @@ eval Y_TICKS
 # mean below its end, those of the median left of its curve where it has fallen half way.
 apart_(s) = sprintf("eval find('%s', N, 'jacobian_norm', 'mean'); m_ = y1_; eval find('%s', N, 'jacobian_norm', 'median'); parted_ = y1_ < m_ / 1.5", s, s)
 say(i, s, text, x, y, how) = sprintf("set label %d \"%s\" at first %.9g, first %.9g %s noenhanced textcolor rgb '%s'", 60 + i, text, x, y, how, letters(s))
+# (Of one d_k they stand beside its point.)
 edge_ = XLO * (XHI / XLO)**0.985
+ends_(how) = NDK > 1 ? how : "left offset 1.5, 0"
 set logscale y
 do for [k = 1:words(PAIR)] {
     s = word(PAIR, k)
     eval apart_(s)
     if (!parted_) {
-        eval say(3 * k, s, pretty(s) . ": mean and median row", edge_, onlog(m_), k == words(PAIR) ? "right offset 0, 1.1" : "right offset 0, -1.1")
+        eval say(3 * k, s, pretty(s) . ": mean and median row", NDK > 1 ? edge_ : DMIN, onlog(m_), ends_(k == words(PAIR) ? "right offset 0, 1.1" : "right offset 0, -1.1"))
     } else {
         laws_ = s eq S && LAWS
-        eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/√d_k" : ""), edge_, onlog(m_), "right offset 0, -1.5")
+        eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/√d_k" : ""), NDK > 1 ? edge_ : DMIN, onlog(m_), ends_("right offset 0, -1.5"))
         half_ = sqrt(m_ * onlog(y1_)); xh_ = 0; yh_ = 0
         stats ROWS using (at(s, N, "jacobian_norm", "median") && num("value") < half_ && (xh_ == 0 || column("d_k") < xh_) ? (xh_ = column("d_k"), yh_ = onlog(num("value")), 1) : 1) nooutput
         eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m√d_k)" : ""), xh_, yh_, "right offset -2.0, 0.5")

@@ -11,6 +11,7 @@ load HERE . "saturation_common.gp"
 eval only("logit_std")
 N = word(KEYS, NK) + 0
 CAP = 1e-8
+eval left_out(PAIR, word(KEYS, NK))
 stats ROWS using (in(PAIR, stringcolumn("scale")) && column("keys") == N && stringcolumn("statistic") eq "mean" ? (look(num("value")), 1) : 1) nooutput
 dummy = look(1.0) + (in(PAIR, "none") ? look(sqrt(XHI)) : 0)
 eval FIT
@@ -27,9 +28,9 @@ if (in(PAIR, "none") && in(PAIR, "sqrt")) {
 set output OUT
 LINE_HEIGHT = 0.046; LEAD = 0.008
 DK_ROOM = 0.02 + 0.014 * strlen(word(DKS, NDK))
-set lmargin at screen 0.098; set rmargin at screen 0.83; set tmargin at screen 0.86; set bmargin at screen 0.125
-eval heading(title_, sprintf("standard deviation within a row, mean over %s %d keys, q and k ~ N(0,1); lines exact", DRAWN, N))
-eval y_name(3, "standard deviation of a row's logits (no unit, log scale)", 0.4925)
+set lmargin at screen 0.098; set rmargin at screen 0.83; set tmargin at screen 0.86 - SINK; set bmargin at screen 0.125
+eval told(title_, sprintf("standard deviation within a row, mean over %s %d keys, q and k ~ N(0,1)%s", DRAWN, N, strlen(PAIR_LINES) ? "; lines exact" : ""))
+eval y_name(3, "standard deviation of a row's logits (log scale)", 0.4925 - SINK / 2)
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 do for [s in PAIR] {
     eval find(s, N, "logit_std", "mean")

@@ -1,9 +1,9 @@
 # The saturation curve itself: two keys, the larger weight w and its gradient w(1-w) against the gap of
 # the two logits, with the gaps that random q.k of d_k = 8, 64, 512 typically has, with and without
 # the scale.
-#   scripts/draw softmax_two_keys results/saturation.csv softmax_two_keys.png   (or .svg)
+#   scripts/draw saturation_two_keys results/saturation.csv saturation_two_keys.png   (or .svg)
 # Takes the CSV of any `sqrtdk saturation` and reads the gaps from the _theory.csv beside it.
-NAME = "softmax_two_keys"; CSV = ARG1; OUT = ARG2
+NAME = "saturation_two_keys"; CSV = ARG1; OUT = ARG2
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "saturation_common.gp"
@@ -28,6 +28,7 @@ GMAX = 1.12 * GMAX
 w(g) = 1 / (1 + exp(-g))
 slope(g) = exp(-g) / (1 + exp(-g))**2       # w(1-w), without the cancellation of 1 - w
 
+eval left_out("none sqrt", KEYS)
 set output OUT
 set multiplot
 title_ = "A softmax of two keys"
@@ -35,12 +36,12 @@ if (SCALED[NSHOWN] > 0 && UNSCALED[NSHOWN] > 0) {
     title_ = sprintf("Two keys at d_k %s: the typical gradient is %.2g without the scale, %.2g with it", \
         word(SHOWN, NSHOWN), slope(UNSCALED[NSHOWN]), slope(SCALED[NSHOWN]))
 }
-eval heading(title_, "softmax of two logits: w of the larger one and dw/dgap = w(1-w); points: exact median gap of q.k, q and k ~ N(0,1)")
+eval told(title_, "softmax of two logits: w of the larger one and dw/dgap = w(1-w); points: exact median gap of q.k, q and k ~ N(0,1)")
 set lmargin at screen 0.098; set rmargin at screen 0.985
-eval y_name(3, "larger weight w (no unit)", 0.665)
+eval y_name(3, "larger weight w", 0.665 - SINK / 2)
 eval y_name(4, "w(1-w), log scale", 0.305)
 # above: the weight
-set tmargin at screen 0.845; set bmargin at screen 0.525
+set tmargin at screen 0.845 - SINK; set bmargin at screen 0.525
 set xlabel ""; set format x ""
 set ytics 0.5, 0.1, 1
 set arrow 50 from graph 0, first 1 to graph 1, first 1 nohead lw 1 dt (2, 3) lc rgb GREY
@@ -60,7 +61,7 @@ plot [0:GMAX] [0.5:1.02] w(x) with lines lw 2 lc rgb "#000000" notitle
 # below: its gradient
 do for [i = 1:40] { unset label 200 + i }
 unset arrow 50
-unset label 1; unset label 2; unset label 3; unset label 4
+unset label 1; unset label 2; unset label 3; unset label 4; unset label 9
 set tmargin at screen 0.485; set bmargin at screen 0.125
 set format x "%g"
 set xlabel "score gap: logit of the larger key minus that of the other (no unit)" offset 0, 0.3
