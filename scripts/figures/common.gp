@@ -69,7 +69,9 @@ FIT = 'YLO = 10.0**decade(LO) / (LOW ? 10 : 1); YLO = LOW == 2 ? CAP : LOW ? max
     e_ = decade(HI); m_ = 1.06 * HI / 10.0**e_; YHI = (m_ <= 2 ? 2 : m_ <= 5 ? 5 : m_ <= 10 ? 10 : 20) * 10.0**e_; \
     if (YHI < 10 * YLO) { YHI = 10 * YLO }'
 # The ticks, with their numbers or (BARE) without, as a panel has them whose neighbour shows them.
-Y_TICKS = 'every_ = ceil((log10(YHI) - log10(YLO)) / 9.0); set ytics () enhanced; \
+MOST_TICKS = 9.0
+roomy(high) = max(2, min(9, floor(high * 500 / 20.0)))   # of a panel as high as that
+Y_TICKS = 'every_ = ceil((log10(YHI) - log10(YLO)) / MOST_TICKS); set ytics () enhanced; \
     do for [e = decade(YLO):decade(YHI)] { if ((e - decade(YLO)) % every_ == 0) { set ytics add ((BARE ? "" : tick(e)) 10.0**e) } }; \
     if (every_ == 1) { do for [e = decade(YLO):decade(YHI)] { do for [m = 2:9] { if (m * 10.0**e <= YHI) { set ytics add ("" m * 10.0**e 1) } } } }; \
     if (LOW) { set ytics add ((BARE ? "" : sprintf("0, <%s", tick(decade(YLO)))) YLO) }'

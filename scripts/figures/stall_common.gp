@@ -4,6 +4,7 @@
 #   `eval of(r)`   the r-th of each d_k and rule: picked(0) tells its rows from others, RECIPE names it
 #   facts(a, b)    to eval: heading(a, b), and below it the settings: those of the .meta beside the CSV
 #                  and the options that are no defaults
+#   RATIO          the column that tells what trained, which the figure sets
 #   DOWN           how much lower the panels begin because of them, in shares of the page
 
 load HERE . "common.gp"
@@ -31,6 +32,22 @@ rate(r) = (MOST_LR[r] > 1.000001 * LEAST_LR[r] ? sprintf("lr %.3g to %.3g", LEAS
 spoken(r) = PLAIN_SGD ? rate(r) : listed(METHODS[r])[2:*] . ", " . rate(r)
 of(r) = sprintf("PICKED = PICKS[%d]; RECIPE = spoken(%d)", r, r)
 NR = int(min(NALL, MOST))
+# Of more recipes than can be drawn those come first at which something trained, in their own order.
+if (NALL > MOST) {
+    array GOOD[ALL]; array TURN[ALL]
+    do for [r = 1:NALL] {
+        GOOD[r] = 0
+        stats CSV using (in(PICKS[r], recipe(0)) && (v_ = num(RATIO), known(v_) && v_ <= 0.1) ? (GOOD[r] = 1) : 1) nooutput
+    }
+    k_ = 0; TAKEN = ""
+    do for [good_ in "1 0"] { do for [r = 1:NALL] { if (GOOD[r] == good_ + 0 && k_ < MOST) { k_ = k_ + 1; TAKEN = with(TAKEN, sprintf("%d", r)) } } }
+    k_ = 0
+    do for [taken_ in "1 0"] { do for [r = 1:NALL] { if (in(TAKEN, sprintf("%d", r)) == taken_ + 0) { k_ = k_ + 1; TURN[k_] = r } } }
+    do for [list_ in "CELLS PICKS METHODS RATES LEAST_LR MOST_LR"] {
+        do for [k = 1:NALL] { eval sprintf("GOOD[%d] = %s[%d]", k, list_, TURN[k]) }
+        do for [k = 1:NALL] { eval sprintf("%s[%d] = GOOD[%d]", list_, k, k) }
+    }
+}
 eval of(1)
 # (stringcolumn of an empty last field is what stood there before.)
 OPTIONS = system(sprintf("awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"options\") at = i } NR == 2 { if (at) print $at; exit }' <'%s'", quoted(CSV)))
@@ -82,6 +99,11 @@ do for [w in OPTIONS . " --"] {
 if (OPTION_LINES < 3) { OPTION_TEXT = OPTION_TEXT . shown; OPTION_LINES = OPTION_LINES + (strlen(shown) > 0) } else { OPTION_LINES = 3 }
 DOWN = 0.038 * OPTION_LINES * LEADING
 facts(a, b) = heading(a, b) . (OPTION_LINES ? sprintf("set label 9 \"%s\" at screen 0.015, screen 0.862 left noenhanced textcolor rgb GREY font ',%.1f'", OPTION_TEXT, H2) : "")
+# What a figure leaves out of a list of the file's.
+less(what, all, shown) = (l_ = '', sum [i = 1:words(all)] (in(shown, word(all, i)) ? 0 : (l_ = joined(l_, word(all, i)), 0)), strlen(l_) ? sprintf('not drawn: %s%s', what, l_) : '')
+# `eval also(text)` puts it at the end of the settings: on a line of its own where it has no room.
+also(text) = sprintf("m_ = '%s'; if (strlen(m_)) { if (strlen(shown) + strlen(m_) < 110) { OPTION_TEXT = OPTION_TEXT . (OPTION_LINES ? '; ' : '') . m_; OPTION_LINES = max(OPTION_LINES, 1) } \
+    else { OPTION_TEXT = OPTION_TEXT . '\\n' . m_; OPTION_LINES = OPTION_LINES + 1 }; DOWN = 0.038 * OPTION_LINES * LEADING }", text)
 over_seeds(n) = n > 1 ? sprintf("median, band = quartiles over %d seeds", n) : "one seed, so no band"
 PAIR = (NS == 2 && in(SEEN, "none") && in(SEEN, "sqrt"))   # the lesson's own comparison: the title can say who wins
 

@@ -8,7 +8,7 @@ NAME = "stall_frozen"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall
 NEEDS = "d_k scale lr step seeds"
 SERIES = "ratio ratio_rescaled entropy_mean cos_m"
 do for [c in SERIES] { NEEDS = NEEDS . sprintf(" %s_median %s_q1 %s_q3", c, c, c) }
-MOST = 3
+MOST = 3; RATIO = "ratio_median"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "stall_common.gp"
@@ -18,7 +18,6 @@ eval runs_of(DK)
 SHOWN = ""
 do for [s in SCALES] { if (in(RUN, s) && words(SHOWN) < (NR > 1 ? 1 : 3)) { SHOWN = with(SHOWN, s) } }
 if (words(SHOWN) == 0) { eval die(sprintf("no row of d_k %d in ", DK) . plain(CSV)) }
-if (words(SHOWN) < NS) { print NAME . ": note: shown are " . SHOWN . ", of the rules " . SCALES }
 N = NR > 1 ? NR : words(SHOWN)
 rule(p) = word(SHOWN, NR > 1 ? 1 : p)
 column_of(p) = of(NR > 1 ? p : 1) . sprintf("; s = '%s'", rule(p))
@@ -37,9 +36,10 @@ CLO = CLO < 0 ? min(-0.06, 1.1 * CLO) : 0
 dummy = look(1.0)
 eval FIT
 YLO = min(YLO, 0.5)
-# The teacher's mean entropy, over the steps of the log; negative where there is none.
+# The teacher's mean entropy at the last step of the log; negative where there is none.
 TEACHER = system(sprintf("LC_ALL=C awk -F, -v d=%d 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } \
-    NR > 1 && at[\"entropy_teacher\"] && $at[\"d_k\"] == d { s += $at[\"entropy_teacher\"]; n++ } END { print n ? s / n : -1 }' '%s.csv' 2>/dev/null || echo -1", DK, quoted(STEM))) + 0
+    NR > 1 && at[\"entropy_teacher\"] && $at[\"d_k\"] == d { if ($at[\"step\"] > last) { last = $at[\"step\"]; s = n = 0 } \
+    if ($at[\"step\"] == last) { s += $at[\"entropy_teacher\"]; n++ } } END { print n ? s / n : -1 }' '%s.csv' 2>/dev/null || echo -1", DK, quoted(STEM))) + 0
 EHI = 1.08 * max(max(EHI, TEACHER), 0.1)
 
 # The last row of a column: step, ratio, ratio after the best scalar, cosine, entropy.
@@ -56,7 +56,8 @@ if (in(SHOWN, "none") && NR == 1) {
 }
 
 set output OUT
-LEFT = 0.098; LABELS = 0.142; OVER = 0.2
+eval also(less("", RUN, SHOWN))
+LEFT = LOW ? 0.115 : 0.098; LABELS = 0.142; OVER = 0.2
 WIDE = (0.995 - LEFT) / N - LABELS
 LEAD = 0.006 / WIDE
 # Three rows of panels, the first the highest.
@@ -67,7 +68,8 @@ upper(k) = HEAD - (k > 1 ? SHARE[1] * HIGH + BETWEEN : 0) - (k > 2 ? SHARE[2] * 
 vertical(k) = sprintf("set tmargin at screen %.9g; set bmargin at screen %.9g; LINE_HEIGHT = %.9g", upper(k), upper(k) - SHARE[k] * HIGH, 0.034 / (SHARE[k] * HIGH))
 named(k, text) = y_name(2 + k, text, upper(k) - SHARE[k] * HIGH / 2)
 set multiplot
-eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: on all logits; %s", DK, NR > 1 ? ", " . pretty(SHOWN) : "", over_seeds(SEEDS)))
+eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: on all logits; numbers: last step; %s", \
+    DK, NR > 1 ? ", " . pretty(SHOWN) : "", SEEDS > 1 ? sprintf("median, band quartiles of %d seeds", SEEDS) : "one seed"))
 eval named(1, "ratio (log scale)")
 eval named(2, "entropy (nats)")
 eval named(3, "cosine")

@@ -5,7 +5,7 @@
 # Takes the _bands.csv of any `sqrtdk stall`; shows the least d_k, the one nearest 64 and the greatest.
 NAME = "stall_loss"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall run"
 NEEDS = "d_k scale lr step seeds ratio_median ratio_q1 ratio_q3"
-MOST = 3
+MOST = 3; RATIO = "ratio_median"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "stall_common.gp"
@@ -56,10 +56,11 @@ if (PAIR && NR == 1) {
 }
 
 set output OUT
-LEFT = 0.098; LABELS = 0.105; HEAD = 0.83 - DOWN; FOOT = 0.115; BETWEEN = NR > 1 ? 0.055 : 0
+eval also(less("d_k ", DKS, SHOWN))
+LEFT = LOW ? 0.115 : 0.098; LABELS = 0.105; HEAD = 0.83 - DOWN; FOOT = 0.115; BETWEEN = NR > 1 ? 0.055 : 0
 WIDE = (0.995 - LEFT) / N - LABELS
 HIGH = (HEAD - FOOT - BETWEEN * (NR - 1)) / NR
-LINE_HEIGHT = 0.036 / HIGH; OVER = NR > 1 ? 0.4 : 1
+LINE_HEIGHT = 0.036 / HIGH; OVER = NR > 1 ? 0.4 : 1; MOST_TICKS = roomy(HIGH)
 LEAD = 0.006 / WIDE
 set multiplot
 eval facts(title_, over_seeds(SEEDS))

@@ -44,7 +44,7 @@ do for [i = 1:4] {
 }
 unset print
 percent(v) = v < 0.0995 ? sprintf("%.2g%%", 100 * v) : sprintf("%.0f%%", 100 * v)
-title_ = sprintf("%s %s: at d_k %d the median row's gradient is wrong by %s, shifted by %s", F, in("none sqrt", S) ? pretty(S) : "with scale " . S, DMAX, percent(END50[1]), percent(END50[3]))
+title_ = sprintf("%s %s, d_k %d: the median row's gradient is wrong by %s (eager), %s (eager, shifted)", F, in("none sqrt", S) ? pretty(S) : "with scale " . S, DMAX, percent(END50[1]), percent(END50[3]))
 
 set output OUT
 LEFT = 0.085; LABELS = 0.09; LINE_HEIGHT = 0.046; GAP = 0.055; OVER = 0.5
@@ -55,6 +55,10 @@ DK_ROOM = 0.03 + 0.020 * strlen(word(DKS, NDK))
 set tmargin at screen 0.80; set bmargin at screen 0.125
 set multiplot
 eval heading(title_, sprintf("step 0, T 16, batch 32, %s: a dot each, medians joined; shifted: dP less dP at the largest weight", plural(words(SEEDS), "seed")))
+REST = ""
+do for [f in FORMATS] { if (f ne F) { REST = with(REST, f) } }
+do for [s in SCALES] { if (s ne S) { REST = with(REST, s) } }
+if (strlen(REST)) { set label 9 "not drawn:" . listed(REST) at screen 0.015, screen 0.868 left noenhanced textcolor rgb GREY font sprintf(",%.1f", H2) }
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 eval y_name(3, "relative error of a row of dZ (log scale)", 0.4625)
 panel(p) = sprintf("set lmargin at screen %.9g; set rmargin at screen %.9g", LEFT + (p - 1) * (WIDE + LABELS + GAP), LEFT + (p - 1) * (WIDE + LABELS + GAP) + WIDE)
@@ -70,7 +74,7 @@ eval SPREAD
 eval DK_AXIS
 set logscale y
 eval draw("median_row_error", "median_row")
-unset label 1; unset label 2; unset label 3
+unset label 1; unset label 2; unset label 3; unset label 9
 eval panel(2)
 set title "90 % row: every tenth is worse" noenhanced offset 0, -0.4
 do for [i = 1:4] { eval add_label(named(i), ink(i), DMAX, gy(END90[i])) }

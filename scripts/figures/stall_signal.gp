@@ -7,7 +7,7 @@ NAME = "stall_signal"; CSV = ARG1; OUT = ARG2; KIND = "the _bands.csv of a stall
 NEEDS = "d_k scale lr step seeds"
 PANELS = "grad_wq grad_wq_rms row_grad_median logit_step"
 do for [c in PANELS] { NEEDS = NEEDS . sprintf(" %s_median %s_q1 %s_q3", c, c, c) }
-MOST = 3
+MOST = 3; RATIO = "ratio_median"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "stall_common.gp"
@@ -37,6 +37,10 @@ do for [p = 1:N] {
     LEAST[p] = YLO; HIGHEST[p] = YHI; LOWEST[p] = LOW
     WIDEST = max(WIDEST, YHI / YLO)
 }
+# One notation in all panels, each with half of its spare room above and below.
+PLAIN = 1
+do for [p = 1:N] { spare_ = sqrt(WIDEST / (HIGHEST[p] / LEAST[p])); PLAIN = PLAIN && LEAST[p] / spare_ >= 0.9e-3 && HIGHEST[p] * spare_ < 1e4 }
+tick(e) = PLAIN ? sprintf("%g", 10.0**e) : sprintf("10^{%d}", e)
 eval of(1)
 if (!ANY) { eval die("no row of step 0 with a gradient in " . plain(CSV)) }
 
@@ -69,11 +73,11 @@ unset print
 set output OUT
 COLS = NR > 1 ? 3 : 2
 LEFT = 0.098; LABELS = NR > 1 ? 0.105 : 0.138; NUMBERS = 0.058; FOOT = 0.115
-HEAD = (NR > 1 ? 0.80 : 0.835) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.115
+HEAD = (NR > 1 ? 0.785 : 0.82) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.115
 WIDE = (0.998 - LEFT - NUMBERS * (COLS - 1)) / COLS - LABELS
 HIGH = (HEAD - FOOT - BETWEEN) / 2
 LINE_HEIGHT = 0.0335 / HIGH
-LEAD = 0.006 / WIDE; OVER = 0.2
+LEAD = 0.006 / WIDE; OVER = 0.2; MOST_TICKS = roomy(HIGH)
 DK_ROOM = (0.01 + 0.009 * strlen(word(DKS, NDK))) / WIDE
 XLO = NDK > 1 ? DMIN * 1.0 : DMIN / 2.0; XHI = NDK > 1 ? DMAX * 1.0001 : DMIN * 2.0
 set multiplot
@@ -81,7 +85,7 @@ eval facts(title_, sprintf("before the first update; a row is one query; a decad
 eval y_name(3, "norm or step at step 0 (log scale)", FOOT + HIGH + BETWEEN / 2)
 # At a curve's end its rule and, where there is room, how far it went from the least d_k to the greatest.
 brief(x) = sprintf(x < 9.95 ? "%.1f-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
-went(a, b) = NDK == 1 || NR > 1 || NS > 4 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . brief(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . brief(a / b) : "\ndown to 0"
+went(a, b) = NDK == 1 || NR > 1 || NS > 3 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . brief(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . brief(a / b) : "\ndown to 0"
 do for [p = 1:N] {
     C = what(p)
     eval of(rate_of(p))
@@ -96,13 +100,13 @@ do for [p = 1:N] {
     set rmargin at screen LEFT + col_ * (WIDE + LABELS + NUMBERS) + WIDE
     set tmargin at screen HEAD - row_ * (HIGH + BETWEEN)
     set bmargin at screen HEAD - row_ * (HIGH + BETWEEN) - HIGH
-    set title says(p) noenhanced offset 0, -0.6
+    set title says(p) noenhanced offset 0, -0.2
     if (row_) { set xlabel (COLS < 3 ? "key width d_k (log scale)" : "d_k (log scale)") noenhanced offset 0, 0.3 }
     BARE = 0
     eval Y_TICKS
     do for [s in SCALES] {
         eval ends(s, C)
-        if (x1_ > 0 && known(y1_) && y1_ < HUGE) { eval add_label((NS < 5 ? twoline(s) : short(s)) . went(y0_, y1_), colour(s), x1_, gy(y1_)) }
+        if (x1_ > 0 && known(y1_) && y1_ < HUGE) { eval add_label((NS < 4 ? twoline(s) : short(s)) . went(y0_, y1_), colour(s), x1_, gy(y1_)) }
     }
     eval SPREAD
     eval DK_AXIS

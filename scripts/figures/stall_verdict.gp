@@ -5,7 +5,7 @@
 # Takes the _runs.csv of any `sqrtdk stall` (one row a run, with the verdict's own ratio; inf where the run diverged).
 NAME = "stall_verdict"; CSV = ARG1; OUT = ARG2; KIND = "the _runs.csv of a stall run"
 NEEDS = "seed d_k scale lr steps ratio verdict"
-MOST = 6
+MOST = 6; RATIO = "ratio"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "stall_common.gp"
@@ -28,8 +28,8 @@ drawn(v) = !known(v) ? NaN : v >= HUGE / 4 ? CEIL : max(v, YLO)
 # Group medians (the median of infinities is one), and where a rule trains, for the title: a group
 # does if half of its runs or more did, is early if it does not and one of its runs is. A blank line, where
 # a width did not run, ends the line that joins them.
-array WHERE[NS]; array ENDX[NS]; array ENDY[NS]; array EVERYWHERE[NS]
-do for [i = 1:NS] { EVERYWHERE[i] = 0; ENDX[i] = 0 }
+array WHERE[NS]; array ENDX[NS]; array ENDY[NS]; array EVERYWHERE[NS]; array UNTOLD[NS]
+do for [i = 1:NS] { EVERYWHERE[i] = 0; UNTOLD[i] = 0; ENDX[i] = 0 }
 set print $MEDIANS
 print "panel,rule,d_k,ratio"
 do for [r = 1:NR] {
@@ -50,6 +50,7 @@ do for [r = 1:NR] {
             }
         }
         EVERYWHERE[i] = EVERYWHERE[i] + (ran_ && trained_ == ran_)
+        UNTOLD[i] = UNTOLD[i] + (ran_ && early_ && trained_ + early_ == ran_)
         at_ = NDK == 1 ? "at d_k = " . DKS : "at every d_k"
         WHERE[i] = ran_ == 0 ? "did not run" : trained_ == ran_ ? "trains " . at_ : early_ == ran_ ? "is too early to tell" : \
             early_ ? sprintf("trains at %d of %d widths (%d early)", trained_, ran_, early_) : \
@@ -64,23 +65,24 @@ if (PAIR && NR == 1) {
         ", " . (WHERE[1][1:7] eq "trains " && WHERE[2][1:7] eq "trains " ? WHERE[1][8:*] : WHERE[1]) . " without the scale")
 }
 if (PAIR && NR > 1) {
-    title_ = sprintf("%s trains within %s at %d of %d %s with 1/%s, at %d without the scale", \
-        NDK > 1 ? "Every d_k" : "d_k = " . DKS, plural(STEPS, "step"), EVERYWHERE[2], NR, PLAIN_SGD ? "rates" : "optimizers and rates", ROOT, EVERYWHERE[1])
+    untold(n) = n ? sprintf(" (%d too early to tell)", n) : ""
+    title_ = sprintf("Of %d %s %d train%s %s within %s with 1/%s%s, %d without%s", NR, PLAIN_SGD ? "rates" : "optimizers and rates", EVERYWHERE[2], EVERYWHERE[2] == 1 ? "s" : "", \
+        NDK > 1 ? "every d_k" : "d_k " . DKS, plural(STEPS, "step"), ROOT, untold(UNTOLD[2]), EVERYWHERE[1], untold(UNTOLD[1]))
 }
 
 set output OUT
 COLS = NR == 4 ? 2 : int(min(NR, 3)); ROWS = (NR - 1) / COLS + 1
-LEFT = 0.098; LABELS = 0.150; GAP = 0.012; BETWEEN = 0.075; TOP_ = (NR > 1 ? 0.825 : 0.86) - DOWN; FOOT = 0.125
+LEFT = LOW ? 0.115 : 0.098; LABELS = 0.150; GAP = 0.012; BETWEEN = 0.075; TOP_ = (NR > 1 ? 0.825 : 0.86) - DOWN; FOOT = 0.125
 WIDE = (0.995 - LEFT - LABELS - GAP * (COLS - 1)) / COLS
 HIGH = (TOP_ - FOOT - BETWEEN * (ROWS - 1)) / ROWS
-LINE_HEIGHT = 0.036 / HIGH; LEAD = 0.006 / WIDE
+LINE_HEIGHT = 0.036 / HIGH; LEAD = 0.006 / WIDE; MOST_TICKS = roomy(HIGH)
 SPAN = NDK > 1 ? DMAX * 1.0 / DMIN : 4.0
 ROOM = SPAN**0.05                   # the rules stand side by side at each d_k
 XLO = DMIN / ROOM / (NDK > 1 ? 1.03 : 2.0); XHI = DMAX * ROOM * (NDK > 1 ? 1.03 : 2.0)
 DK_ROOM = (0.02 + 0.014 * strlen(word(DKS, NDK))) * 0.75 / WIDE
 shift(i) = ROOM**(NS > 1 ? ((i - 1.0) / (NS - 1) - 0.5) * min(1, max(0.3, 0.15 * NS)) * min(1, 8.0 / NDK) * 1.7 : 0)
 set multiplot
-eval facts(title_, sprintf("a dot is a run's final loss%s%s", words(SEEDS) > 1 ? sprintf("; medians over %d seeds joined", words(SEEDS)) : "", EARLY ? "; open: early, too few steps to tell" : ""))
+eval facts(title_, sprintf("a dot is a run: its median ratio over the last 20 steps%s%s", words(SEEDS) > 1 ? sprintf("; medians over %d seeds joined", words(SEEDS)) : "", EARLY ? "; open: early, too few steps to tell" : ""))
 eval y_name(3, NR > 3 ? "loss / loss of not attending (log scale)" : "final loss / loss of not attending (ratio, log scale)", (TOP_ + FOOT) / 2)
 band(n, lo, hi, rgb) = sprintf("set object %d rectangle from graph 0, first %.9g to graph 1, first %.9g behind fillcolor rgb '%s' fillstyle solid 1 noborder", n, lo, hi, rgb)
 eval band(1, YLO, 0.1, "#E3EFE6")
