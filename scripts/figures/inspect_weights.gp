@@ -72,7 +72,7 @@ do for [p = 1:N] {
 title_ = SQUARE && near(A) >= most(B) ? \
     sprintf("Query i gives keys i and i-1 %s of its weight in %s%s", share(near(A)), who(A), N == 1 ? "" : "; " . spread(LEAST, NEXT) . " in the other" . (N > 2 ? "s" : "")) : \
     sprintf("Key %s has %s of the weight in %s%s", fact(B, 7), share(most(B)), who(B), N == 1 ? "" : sprintf("; in the other%s no key has more than %s", N > 2 ? "s" : "", share(NEXT_KEY)))
-facts_ = (LONG ? "" : "above: layer, H head; ") . "a row is a query; shares and nats of entropy: means over rows" . (strlen(setting("scale")) ? "; scale " . setting("scale") : "") . SETTINGS
+facts_ = (LONG ? "" : (digits(short(1)) ? "above: L layer, H head; " : "above: layer, H head; ")) . "a row is a query; shares and nats of entropy: means over rows" . (strlen(setting("scale")) ? "; scale " . setting("scale") : "") . SETTINGS
 
 # ---- Drawing.
 set output OUT

@@ -6,10 +6,12 @@
 #   scripts/draw map_kappa results/map.csv map_kappa.png   (or .svg)
 # Takes the CSV of a `sqrtdk map` over the plane; shows its first optimizer and seed, and three d_k at most.
 NAME = "map_kappa"; CSV = ARG1; OUT = ARG2; KIND = "the CSV of a map over the plane"
-NEEDS = "optimizer scale target target_gain batch tokens d_model d_v d_k sigma0 kappa seed steps verdict state steps_to_0.1"
+NEEDS = "optimizer scale target target_gain batch tokens d_model d_v d_k sigma0 kappa seed gain steps verdict state steps_to_0.1"
 HERE = ""
 do for [i = 1:strlen(ARG0)] { if (ARG0[i:i] eq "/") { HERE = ARG0[1:i] } }
 load HERE . "map_common.gp"
+
+if (!PLANE) { eval die(plain(CSV) . " is a map over rates; map_window draws those") }
 
 # ---- Cells, at logarithms of base 2: where, how they ended, and what others of their row and column did.
 MOST = 4000; PANELS = int(min(NDK, 3))
@@ -50,7 +52,7 @@ do for [e = 3:10] {
 }
 print "2,0,0,0"
 unset print
-# Marks stand in a block of their own, without those under a point or its name, which is right of it.
+# Marks stand in a block of their own, lower where a point or its name, which is right of it, needs the room.
 NAMED = "16 64"
 named(n) = sum [i = 1:words(NAMED)] (near(Y[n], log2(word(NAMED, i) + 0)) && near(X[n], Y[n] / 2 + 1))
 covered(n) = named(n) || (near(Y[n], 2 * X[n]) && (near(X[n], 0) || abs(X[n]) > 1.9))
@@ -60,7 +62,7 @@ do for [n = 1:N] { print sprintf("%.9g,%.9g,%d,%d", X[n], Y[n], AT[n], class(n))
 unset print
 set print $MARKS
 print "x,y,d_k,mark"
-do for [n = 1:N] { if (!covered(n)) { print sprintf("%.9g,%.9g,%d,%s", X[n], Y[n], AT[n], mark(n)) } }
+do for [n = 1:N] { print sprintf("%.9g,%.9g,%d,%s", X[n], Y[n] - (covered(n) ? 0.33 * WY : 0), AT[n], mark(n)) }
 unset print
 present(d, low, high) = (l_ = "", sum [n = 1:N] (AT[n] == d && class(n) >= low && class(n) <= high ? (l_ = with(l_, sprintf("%d", class(n))), 0) : 0), strlen(l_) ? l_ : sprintf("%d", low))
 
@@ -80,9 +82,11 @@ LEFT = 0.078; RIGHT = 0.752; GAP = 0.012
 WIDE = (RIGHT - LEFT - GAP * (PANELS - 1)) / PANELS
 XLO = XMIN - 0.5 * WX; XHI = XMAX + 0.5 * WX; YHI = YMAX + 0.5 * WY
 YLO = YMIN - (XMIN == -2 && YMIN == -2 ? 2.5 : 0.5) * WY   # room for the first points of `linear`
+SPOT = WY / (YHI - YLO) * 0.715 * 500 < 28 ? 0.75 : 1.2    # a cell has to hold its mark too
 set tmargin at screen 0.835; set bmargin at screen 0.120
 set multiplot
 eval heading(title_, METHOD . ", " . SETTINGS . "; numbers: steps until the ratio was 0.1")
+if (NDK > PANELS || words(OPTIMIZERS) > 1) { set label 9 "not drawn:" . (NDK > PANELS ? " d_k" . unshown(DKS, PANELS) : "") . unshown(OPTIMIZERS, 1) at screen 0.015, screen 0.868 left noenhanced textcolor rgb GREY font sprintf(",%.1f", H2) }
 eval y_name(3, "kappa: nominal step in logits (log scale)", 0.4775)
 set label 4 "sigma0: standard deviation of the first logits (log scale)" at screen (LEFT + RIGHT) / 2, screen 0.030 center noenhanced
 
@@ -93,22 +97,33 @@ swatch(n, y) = sprintf("set object %d rectangle from screen %g, screen %g to scr
 words_at(n, text, x, y) = sprintf("set label %d \"%s\" at screen %g, screen %g left noenhanced font ',%.1f'", n, text, x, y + (lines(text) - 1) * 0.0155 * LEADING, SMALL)
 said(n, text, y) = swatch(n, y) . "; " . words_at(200 + n, text, KEYX + 0.038, y)
 eval words_at(220, "trained; the ratio was 0.1", KEYX, 0.850)
-do for [k = 1:5] { eval said(k, sprintf("within %d steps", int(STEPS / 2.0**(5 - k))), 0.850 - 0.040 * k) }
-eval words_at(221, sprintf("not trained in %d steps, and", STEPS), KEYX, 0.603)
-eval said(6, "start too sharp: a softer\none of its row trains", 0.553)
-eval said(7, "step too large: a smaller\none of its column trains", 0.490)
-eval said(8, "either of these would do", 0.437)
-eval said(9, "neither alone would do", 0.397)
-eval said(10, "early: too few steps to tell", 0.357)
-eval words_at(222, "e early, s slow, S stalled" . ((sum [n = 1:N] (HOW[n] eq "diverged")) ? ", D diverged" : "") . ";\nsharper than the teacher, with\n= about as sharp" . \
-    ((sum [n = 1:N] (LIKE[n] eq "flatter")) ? ", with - flatter" : ""), KEYX, 0.290)
+# Only what occurs stands there.
+occurs(low, high) = (sum [n = 1:N] (class(n) >= low && class(n) <= high)) > 0
+any(v) = (sum [n = 1:N] (HOW[n] eq v)) > 0
+alike(v) = (sum [n = 1:N] (!trained(n) && LIKE[n] eq v)) > 0
+array CLASS_SAYS[10] = ["", "", "", "", "", "start too sharp: a softer\none of its row trains", "step too large: a smaller\none of its column trains", \
+    "either of these would do", "neither alone would do", "early: too few steps to tell"]
+y_ = 0.850
+if (occurs(1, 5)) { eval words_at(220, "trained; the ratio was 0.1", KEYX, y_) }
+do for [k = 1:5] { if (occurs(k, k)) { y_ = y_ - 0.040; eval said(k, sprintf("within %d steps", int(STEPS / 2.0**(5 - k))), y_) } }
+if (occurs(6, 10)) { y_ = y_ - (occurs(1, 5) ? 0.047 : 0); eval words_at(221, sprintf("not trained in %d steps, and", STEPS), KEYX, y_) }
+do for [k = 6:10] { if (occurs(k, k)) { y_ = y_ - (k < 8 ? 0.052 : 0.040); eval said(k, CLASS_SAYS[k], y_); y_ = y_ - (k < 8 ? 0.010 : 0) } }
+letters_ = ""
+do for [v in "early slow stalled diverged"] { if (any(v)) { letters_ = letters_ . (strlen(letters_) ? ", " : "") . letter(v) . " " . v } }
+if (strlen(letters_)) { y_ = y_ - 0.074; eval words_at(222, letters_ . ";\nsharper than the teacher" . (alike("alike") ? ", with\n= about as sharp" : "") . (alike("flatter") ? ", with - flatter" : ""), KEYX, y_) }
 INKS = "#A84300 #0A3F73 #00734F"
 SPOTS = "9 7 5"
 spot(r, text, y) = words_at(230 + r, text, KEYX + 0.038, y) . sprintf("; set label %d '' at screen %g, screen %g point pt %s ps 1.2 lc rgb '%s'", 240 + r, KEYX + 0.015, y, word(SPOTS, r), word(INKS, r))
-eval words_at(223, "rules at lr 1, d_k 8 to 1024:", KEYX, 0.212)
-eval spot(1, "no scale: kappa = d_k", 0.174)
-eval spot(2, "1/" . ROOT . ": one point", 0.137)
-eval spot(3, "1/d_k: kappa = 1/d_k", 0.100)
+# The points of a rule that lie in the picture: the least and the greatest d_k.
+inside(x, y) = x > XLO && x < XHI && y > YLO && y < YHI
+least(sign) = (l_ = 0, sum [e = 3:10] (inside(sign * e / 2.0, sign * e) && !l_ ? (l_ = 2**e, 0) : 0), l_)
+most(sign) = (l_ = 0, sum [e = 3:10] (inside(sign * e / 2.0, sign * e) ? (l_ = 2**e, 0) : 0), l_)
+span(sign) = least(sign) == most(sign) ? sprintf("d_k %d", least(sign)) : sprintf("d_k %d to %d", least(sign), most(sign))
+y_ = 0.212
+if (most(1) || inside(0, 0) || most(-1)) { eval words_at(223, "rules at lr 1:", KEYX, y_) }
+if (most(1)) { y_ = y_ - 0.038; eval spot(1, "no scale: " . span(1), y_) }
+if (inside(0, 0)) { y_ = y_ - 0.038; eval spot(2, "1/" . ROOT . ": every d_k", y_) }
+if (most(-1)) { y_ = y_ - 0.038; eval spot(3, "linear: " . span(-1), y_) }
 
 # ---- Panels.
 panel(p) = sprintf("set lmargin at screen %.9g; set rmargin at screen %.9g", LEFT + (p - 1) * (WIDE + GAP), LEFT + (p - 1) * (WIDE + GAP) + WIDE)
@@ -135,10 +150,10 @@ do for [p = 1:PANELS] {
         for [k in present(d, 1, 5)] $CELLS using (of(d, k)):(column("y")):(WX / 2):(WY / 2) with boxxyerror fillcolor rgb word(SHADES, k + 0) fillstyle solid 1 border lc rgb "#FFFFFF", \
         for [k in present(d, 6, 10)] $CELLS using (of(d, k)):(column("y")):(WX / 2):(WY / 2) with boxxyerror fillcolor rgb word(HATCH, k - 5) fillstyle pattern int(word(PATTERN, k - 5)) border lc rgb "#BBBBBB", \
         [t = XLO:XHI] '+' using (t):(2 * t) with lines lw 1.5 dt (4, 3) lc rgb "#333333", \
-        $MARKS using (column("d_k") == d ? column("x") : NaN):(column("y")):(stringcolumn("mark")) with labels noenhanced font FONT textcolor rgb "#111111", \
-        for [r = 1:3] $POINTS using (column("rule") == r ? column("x") : NaN):(column("y")) with points pt int(word(SPOTS, r)) ps 1.9 lc rgb "white", \
-        for [r = 1:3] $POINTS using (column("rule") == r ? column("x") : NaN):(column("y")) with points pt int(word(SPOTS, r)) ps 1.2 lc rgb word(INKS, r), \
-        $POINTS using (column("rule") == 1 && in(NAMED, stringcolumn("d_k")) ? column("x") : NaN):(column("y")):("d_k " . stringcolumn("d_k")) with labels left offset 1.2, 0 noenhanced font FONT textcolor rgb "#6B2A00"
+        for [r = 1:3] $POINTS using (column("rule") == r ? column("x") : NaN):(column("y")) with points pt int(word(SPOTS, r)) ps 1.6 * SPOT lc rgb "white", \
+        for [r = 1:3] $POINTS using (column("rule") == r ? column("x") : NaN):(column("y")) with points pt int(word(SPOTS, r)) ps SPOT lc rgb word(INKS, r), \
+        $POINTS using (column("rule") == 1 && in(NAMED, stringcolumn("d_k")) ? column("x") : NaN):(column("y")):("d_k " . stringcolumn("d_k")) with labels left offset 1.2, 0.4 noenhanced font FONT textcolor rgb "#6B2A00", \
+        $MARKS using (column("d_k") == d ? column("x") : NaN):(column("y")):(stringcolumn("mark")) with labels noenhanced font FONT textcolor rgb "#111111"
     unset for [k = 1:300] label k
     unset for [k = 1:300] object k
 }
