@@ -91,6 +91,73 @@ START_TEST(each_rate_has_a_panel_and_those_left_out_are_named) {
 }
 END_TEST
 
+START_TEST(rates_with_early_runs_are_no_failures) {
+    if (!have_gnuplot()) return;
+    write_text(SCRATCH "fig_runs.csv",
+               "seed,d_k,scale,optimizer,lr,steps,ratio,verdict,options\n"
+               "0,8,none,sgd,1,70,9,stalled,\n0,8,sqrt,sgd,1,70,0.9,early,\n"
+               "0,8,none,sgd,2,70,9,stalled,\n0,8,sqrt,sgd,2,70,0.01,trained,\n");
+    char *svg = drawn("stall_verdict", "fig_runs.csv");
+    assert_holds(svg, "Of 2 rates 1 trains d_k 8 within 70 steps with 1/\u221ad_k (1 too early to "
+                      "tell), 0 without<");
+    free(svg);
+}
+END_TEST
+
+/* Of four rates three have room. Only the last trains; the third is the one left out. */
+START_TEST(a_rate_that_trains_is_drawn_and_what_is_not_is_named) {
+    if (!have_gnuplot()) return;
+    char text[2048];
+    size_t used = (size_t)snprintf(
+        text, sizeof text,
+        "d_k,scale,optimizer,lr,step,seeds,ratio_median,ratio_q1,ratio_q3,steps\n");
+    for (int lr = 1; lr <= 4; lr++)
+        for (int d_k = 4; d_k <= 32; d_k *= 2)
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "%d,sqrt,sgd,%d,0,1,2,2,2,2\n%d,sqrt,sgd,%d,1,1,%s,%s,%s,2\n",
+                                     d_k, lr, d_k, lr, lr == 4 ? "0.1" : "1", lr == 4 ? "0.1" : "1",
+                                     lr == 4 ? "0.1" : "1");
+    write_text(SCRATCH "fig_bands.csv", text);
+    char *svg = drawn("stall_loss", "fig_bands.csv");
+    assert_holds(svg, "not drawn: lr 3; not drawn: d_k 8<");
+    assert_holds(svg, ">lr 4, d_k = 32<");
+    free(svg);
+}
+END_TEST
+
+static void assert_draw_refuses(const char *arguments, int status, const char *part) {
+    char command[512];
+    (void)snprintf(command, sizeof command, "%s 2>" SCRATCH "refused.txt", arguments);
+    ck_assert_int_eq(shell(command), status);
+    char *said = read_whole(SCRATCH "refused.txt");
+    assert_holds(said, part);
+    ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+    free(said);
+}
+
+START_TEST(what_cannot_be_drawn_is_refused_in_one_line) {
+    assert_draw_refuses("scripts/draw no-such a.csv a.svg", 2,
+                        "no figure no-such; there are controls gradcheck_steps");
+    assert_draw_refuses("scripts/draw stall_loss", 2, "usage:");
+    assert_draw_refuses("scripts/plots", 2, "usage:");
+    if (!have_gnuplot()) return;
+    write_text(SCRATCH "fig_cut.csv.partial", "");
+    assert_draw_refuses("scripts/plots " SCRATCH "fig_cut", 1,
+                        "fig_cut.csv.partial: the run did not end");
+    write_text(SCRATCH "fig_foreign.csv", "tensor,head,verdict\n");
+    assert_draw_refuses("scripts/plots " SCRATCH "fig_foreign", 1, "compares gradients from files");
+    write_text(SCRATCH "fig_lr.csv",
+               "optimizer,scale,target,target_gain,batch,tokens,d_model,d_v,d_k,sigma0,kappa,seed,"
+               "lr,gain,steps,verdict,state,steps_to_0.1\n"
+               "sgd,none,soft,1,32,16,32,32,8,2.8,0.5,0,1,1,300,early,alike,\n");
+    assert_draw_refuses("scripts/draw map_kappa " SCRATCH "fig_lr.csv " SCRATCH "a.svg", 2,
+                        "is a map over rates");
+    char *svg = drawn("map_window", "fig_lr.csv");
+    assert_holds(svg, ">too early</text>");
+    free(svg);
+}
+END_TEST
+
 /* By hand: |dL/dWq| 1 to 4, per entry 1 to 0.5, the median row 1 to 0.01, the step 1 to 1.1; and at
  * the end ratio 5, after one scalar 0.5, entropy 0.1 beside the teacher's 2. */
 START_TEST(gradients_and_scalar_are_said_as_they_are) {
@@ -142,6 +209,9 @@ Suite *figures_suite(void) {
     const TTest *const tests[] = {an_svg_has_its_heading_as_title_and_description,
                                   a_ratio_of_zero_stands_on_a_marked_floor,
                                   each_rate_has_a_panel_and_those_left_out_are_named,
+                                  rates_with_early_runs_are_no_failures,
+                                  a_rate_that_trains_is_drawn_and_what_is_not_is_named,
+                                  what_cannot_be_drawn_is_refused_in_one_line,
                                   gradients_and_scalar_are_said_as_they_are,
                                   progress_names_the_last_run_and_stays_within_the_width};
     return suite_of("figures", tests, LENGTH(tests), 60);

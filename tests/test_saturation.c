@@ -445,6 +445,16 @@ START_TEST(the_figure_of_two_keys_has_their_exact_gaps) {
 }
 END_TEST
 
+START_TEST(rules_and_keys_that_a_figure_leaves_out_are_named) {
+    if (!have_gnuplot()) return;
+    run_quietly("", "saturation --d-k 8 --keys 4,9 --scale none,0.1 --rows 8", "sat_out");
+    assert_figure_says("sat_out", "saturation_spread", "not drawn: the rule 0.1; n = 4<");
+    assert_figure_says("sat_out", "saturation_metrics", "not drawn: the rule 0.1<");
+    assert_figure_says("sat_out", "saturation_rules", "not drawn: n = 4<");
+    assert_figure_says("sat_out", "saturation_two_keys", "not drawn: the rule 0.1<");
+}
+END_TEST
+
 START_TEST(one_width_one_rule_and_few_rows_are_drawn_without_a_word) {
     if (!have_gnuplot()) return;
     static const char *const SCRIPTS[] = {"saturation_spread", "saturation_metrics",
@@ -523,6 +533,7 @@ Suite *saturation_suite(void) {
                             every_z_of_the_file_is_counted_or_named_a_repeat,
                             titles_of_the_figures_say_the_numbers_of_the_file,
                             the_figure_of_two_keys_has_their_exact_gaps,
+                            rules_and_keys_that_a_figure_leaves_out_are_named,
                             one_width_one_rule_and_few_rows_are_drawn_without_a_word,
                             a_run_by_sigma_is_not_drawn_and_one_line_says_so,
                             wrong_usage_is_one_line_and_exit_2,

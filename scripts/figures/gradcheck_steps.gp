@@ -33,7 +33,7 @@ set mytics 1
 set output OUT
 set multiplot
 eval heading("Truncation on the right, rounding on the left: the V of finite differences", \
-    "dL/dQ at one large element; error against the analytic gradient, float64. Box: the steps chosen and their error bar")
+    "attention of 4 queries and 5 keys, whatever --op and --d-k are; dL/dQ at one large element. Box: chosen steps, error bar")
 eval y_name(3, "relative error (no unit, log scale)", 0.47)
 set tmargin at screen 0.82
 set bmargin at screen 0.125

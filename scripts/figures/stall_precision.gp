@@ -52,12 +52,12 @@ WIDE = (0.995 - LEFT - GAP) / 2 - LABELS
 LEAD = 0.008 / WIDE
 XLO = DMIN / (NDK > 1 ? 1.05 : 2.0); XHI = DMAX * (NDK > 1 ? 1.05 : 2.0)
 DK_ROOM = 0.03 + 0.020 * strlen(word(DKS, NDK))
-set tmargin at screen 0.80; set bmargin at screen 0.125
+set tmargin at screen 0.785; set bmargin at screen 0.125
 set multiplot
 eval heading(title_, sprintf("step 0, T 16, batch 32, %s: a dot each, medians joined; shifted: dP less dP at the largest weight", plural(words(SEEDS), "seed")))
 REST = ""
 do for [f in FORMATS] { if (f ne F) { REST = with(REST, f) } }
-do for [s in SCALES] { if (s ne S) { REST = with(REST, s) } }
+do for [s in SCALES] { if (s ne S) { REST = with(REST, short(s)) } }
 if (strlen(REST)) { set label 9 "not drawn:" . listed(REST) at screen 0.015, screen 0.868 left noenhanced textcolor rgb GREY font sprintf(",%.1f", H2) }
 set xlabel "key width d_k (log scale)" noenhanced offset 0, 0.3
 eval y_name(3, "relative error of a row of dZ (log scale)", 0.4625)

@@ -73,7 +73,7 @@ unset print
 set output OUT
 COLS = NR > 1 ? 3 : 2
 LEFT = 0.098; LABELS = NR > 1 ? 0.105 : 0.138; NUMBERS = 0.058; FOOT = 0.115
-HEAD = (NR > 1 ? 0.785 : 0.82) - DOWN; BETWEEN = NR > 1 ? 0.15 : 0.115
+HEAD = (NR > 1 ? 0.785 : 0.82) - DOWN; BETWEEN = NR > 1 ? 0.155 : 0.13
 WIDE = (0.998 - LEFT - NUMBERS * (COLS - 1)) / COLS - LABELS
 HIGH = (HEAD - FOOT - BETWEEN) / 2
 LINE_HEIGHT = 0.0335 / HIGH
