@@ -119,6 +119,9 @@ static int run(int argc, char **argv) {
     if (help && (argc == 2 || strcmp(argv[2], "help") == 0)) return print_help();
     const command_spec *command = find(argv[help ? 2 : 1]);
     if (!command) return unknown(argv[help ? 2 : 1]);
+    if (help && argc > 3)
+        return message_fail(EXIT_USAGE, "help: unexpected argument '%s' after '%s'", argv[3],
+                            argv[2]);
     if (help) {
         command_help(command);
         return EXIT_OK;

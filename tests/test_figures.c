@@ -192,6 +192,7 @@ END_TEST
 START_TEST(progress_names_the_last_run_and_stays_within_the_width) {
     char line[PROGRESS_WIDTH + 1];
     progress p;
+    ck_assert(unsetenv("COLUMNS") == 0);
     progress_start(&p, 70, 100, true);
     progress_advance(&p, 60, 20);
     progress_line(&p, 10, line);
@@ -202,6 +203,10 @@ START_TEST(progress_names_the_last_run_and_stays_within_the_width) {
     progress_item(&p, "%0100d", 1);
     progress_line(&p, 20, line);
     ck_assert_int_eq((int)strlen(line), PROGRESS_WIDTH);
+    ck_assert(setenv("COLUMNS", "40", 1) == 0);
+    progress_line(&p, 20, line);
+    ck_assert_int_eq((int)strlen(line), 39);
+    ck_assert(unsetenv("COLUMNS") == 0);
 }
 END_TEST
 

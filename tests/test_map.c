@@ -391,7 +391,7 @@ START_TEST(an_interrupted_map_is_resumed_and_ends_with_the_same_bytes) {
                    longer);
     ck_assert_int_eq(shell(command), 143);
     char *said = read_whole(SCRATCH "mapcut.err");
-    assert_one_line(said, "cells are complete and kept in");
+    assert_one_line(said, " cells are in " SCRATCH "mapcut.csv.partial for --resume");
     free(said);
     assert_refused(1, "is from a run with other settings",
                    CURVES "--resume --output " SCRATCH "mapcut.csv");
@@ -502,6 +502,16 @@ START_TEST(a_verdict_counts_what_the_schedule_let_it_travel) {
 }
 END_TEST
 
+static char *tables_of(const map *m) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    ck_assert(to != NULL);
+    map_tables(to, m);
+    (void)fclose(to);
+    return text;
+}
+
 START_TEST(tables_count_steps_and_name_what_did_not_train) {
     lists l = {.optimizer = {optimizer_find("sgd")},
                .scale = {scaling_find("sqrt")},
@@ -512,18 +522,14 @@ START_TEST(tables_count_steps_and_name_what_did_not_train) {
     const double steps_to[] = {NAN, 99, 18, NAN, 30, NAN};
     const double ratio[] = {3, 0.05, 1e-13, 0.5, 0.2, 8};
     map m;
-    char *text = NULL;
-    size_t size = 0;
     ck_assert(map_new(&m, &config));
     for (int i = 0; i < 6; i++) {
         m.cells[i].found[STEPS_TAKEN] = 500;
         m.cells[i].found[RATIO] = m.cells[i].found[MIDDLE] = ratio[i];
         m.cells[i].found[STEPS_TO] = steps_to[i];
     }
-    FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL);
-    map_tables(to, &m);
-    (void)fclose(to);
+    char *text = tables_of(&m);
+    assert_says(text, "\nsigma0: nominal standard deviation of the first logits; kappa:");
     assert_says(text, "d_k 64, sgd, kappa across:");
     assert_says(text, " sigma0  0.5    2    4\n");
     assert_says(text, "      1    e  100   19\n");
@@ -551,22 +557,25 @@ START_TEST(below_a_table_over_rates_stands_the_fastest) {
     const double ratio[] = {0.05, 0.1, 0.2, 8,   0.01, 0.02, 0.05, 0.05,
                             0.1,  0.1, 0.1, 0.1, 1,    1,    1,    1};
     map m;
-    char *text = NULL;
-    size_t size = 0;
     ck_assert(map_new(&m, &config) && m.count == LENGTH(ratio));
     for (int i = 0; i < LENGTH(ratio); i++) {
         m.cells[i].found[STEPS_TAKEN] = 500;
         m.cells[i].found[RATIO] = m.cells[i].found[MIDDLE] = ratio[i];
         m.cells[i].found[STEPS_TO] = steps_to[i];
     }
-    FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL);
-    map_tables(to, &m);
-    (void)fclose(to);
+    char *text = tables_of(&m);
     assert_says(text, "\nFastest at lr 2 (d_k 64), none (128)\n\nscale sqrt");
     assert_says(text, "\nFastest at lr 2 at every d_k\n");
     assert_says(text, "\nFastest at lr 1 at every d_k\n");
-    assert_says(text, "\nNo lr of these trains\n");
+    assert_says(text, "\nNo lr of these trained within 500 steps\n");
+    free(text);
+    for (int i = 12; i < 16; i++) m.cells[i].found[KAPPA] = 0.1; /* times 500 is early */
+    text = tables_of(&m);
+    assert_says(text, "\nToo early to tell: none trained within 500 steps, and all are early\n");
+    free(text);
+    m.cells[15].found[KAPPA] = 1;
+    text = tables_of(&m);
+    assert_says(text, "within 500 steps; of the early cells nothing is said\n");
     free(text);
     map_free(&m);
 }

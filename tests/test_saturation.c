@@ -490,7 +490,7 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--rows 1e5", "--rows '1e5': expected a whole number from 1"},
         {"--seed 0..4", "--seed '0..4': expected a whole number from 0"},
         {"--scale no-such-rule",
-         "--scale 'no-such-rule': expected, separated by commas, all, none, sqrt"},
+         "--scale 'no-such-rule': expected all, none, sqrt"},
         {"--sigma 0", "--sigma '0': expected finite numbers above 0"},
         {"--sigma ''", "--sigma '': expected finite numbers above 0"},
         {"--sigma 1 --d-k 8", "--sigma 1 with --d-k"},

@@ -152,6 +152,18 @@ static void assert_finds(const sweep *s, const char *sentence) {
     free(text);
 }
 
+static char *printed_table(const sweep *s, const char *options) {
+    report r;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    ck_assert(to != NULL && report_new(&r, s, options));
+    findings_table(to, &r);
+    (void)fclose(to);
+    report_free(&r);
+    return text;
+}
+
 /* ---- Verdicts in words ------------------------------------------------------------------------
  */
 
@@ -159,7 +171,8 @@ START_TEST(all_trained_is_said_to_be_no_stall) {
     sweep s = made_up_sweep(1);
     char *text = findings_of(&s);
     assert_says(text, "No stall within 500 steps at lr 1: scale none: d_k 8, 512 trained. scale "
-                      "sqrt: d_k 8, 512 trained (each by its run of lower median ratio, 3 seeds).");
+                      "sqrt: d_k 8, 512 trained (3 seeds; the verdict is that of the seed whose "
+                      "ratio is in the middle).");
     ck_assert(!strstr(text, "sharper") && !strstr(text, "differ") && !strstr(text, "early"));
     free(text);
     sweep_free(&s);
@@ -177,9 +190,6 @@ END_TEST
 
 START_TEST(a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said) {
     sweep s = made_up_sweep(2);
-    report r;
-    char *text = NULL;
-    size_t size = 0;
     for (int d = 0; d < 2; d++)
         for (int k = 0; k < 2; k++)
             for (int e = 0; e < 3; e++) sweep_run_at(&s, d, k, 1, e)->ratio = 2;
@@ -190,14 +200,67 @@ START_TEST(a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said
         &s, "Of early runs nothing is said: how far they were to move their logits, kappa times "
             "the steps, is below 300 (sgd), about twice what a soft start needs to "
             "train.");
-    FILE *to = open_memstream(&text, &size);
-    ck_assert(to != NULL && report_new(&r, &s, ""));
-    findings_table(to, &r);
-    (void)fclose(to);
-    assert_says(text, "early 3 (30000 would do)"); /* sqrt: kappa 0.01 */
-    assert_says(text, "early 3 (3750 would do)");  /* none at d_k 8: kappa 0.08 */
+    char *text = printed_table(&s, "");
+    assert_says(text, "early 3 (30000)\n"); /* sqrt: kappa 0.01 */
+    assert_says(text, "early 3 (3750)\n");  /* none at d_k 8: kappa 0.08 */
     free(text);
-    report_free(&r);
+    sweep_free(&s);
+}
+END_TEST
+
+START_TEST(the_table_says_what_was_given_and_defines_the_words_that_stand_in_it) {
+    sweep s = made_up_sweep(1);
+    char *text = printed_table(&s, "--warm-up 100");
+    assert_says(text, "With --warm-up 100.\n");
+    assert_says(text, "trained: ratio <= 0.1.\n");
+    assert_says(text, " quartiles ");
+    assert_says(text, "both\nat step 0, median over seeds.");
+    ck_assert(!strstr(text, "stalled:") && !strstr(text, "sharper:") && !strstr(text, "early:"));
+    free(text);
+    stall_wide(&s, 0);
+    s.config.recipe.warm_up = 100;
+    text = printed_table(&s, "");
+    ck_assert(strncmp(text, "Ratio:", 6) == 0);
+    assert_says(text, "stalled: ratio >= 1");
+    assert_says(text, "sharper: entropy below");
+    assert_says(text, "at step 0, which has 0.01 of the rate, median over seeds.");
+    free(text);
+    assert_finds(&s, "at lr 1, of which step 0 has 0.01 (medians over seeds).");
+    sweep_free(&s);
+}
+END_TEST
+
+START_TEST(quartiles_have_a_digit_more_where_two_are_alike_and_none_of_one_seed) {
+    sweep s = made_up_sweep(1);
+    sweep_run_at(&s, 1, 0, 0, 0)->ratio = 10.6;
+    sweep_run_at(&s, 1, 0, 0, 1)->ratio = 10.65;
+    sweep_run_at(&s, 1, 0, 0, 2)->ratio = 10.7;
+    char *text = printed_table(&s, "");
+    assert_says(text, " 10.6..10.7 "); /* of 10.625 and 10.675 */
+    free(text);
+    s.config.seed_count = 1;
+    s.count = 4;
+    text = printed_table(&s, "");
+    ck_assert(!strstr(text, "quartiles") && !strstr(text, ".."));
+    free(text);
+    s.config.seed_count = 3;
+    s.count = 12;
+    sweep_free(&s);
+}
+END_TEST
+
+START_TEST(the_median_of_an_even_number_of_seeds_is_the_lower_one_and_said_so) {
+    sweep s = made_up_sweep(2);
+    s.config.seed_count = 2;
+    s.count = 16;
+    char *text = findings_of(&s);
+    assert_says(text, "(2 seeds; the verdict is that of the seed whose ratio is in the middle, the "
+                      "lower of two).");
+    assert_says(text, "At step 0 only the step depends on the rate; at the others it is in the "
+                      "table.");
+    free(text);
+    s.config.seed_count = 3;
+    s.count = 24;
     sweep_free(&s);
 }
 END_TEST
@@ -295,8 +358,9 @@ START_TEST(the_state_is_said_with_its_numbers_and_is_no_cause) {
     } CASES[] = {
         {0.5, 0.25,
          "the stalled student is sharper than its teacher: its rows' entropy ends at "
-         "0.5 nats, the teacher's at 2.5; one scalar on its logits would bring the "
-         "ratio from 8 to 0.25 (its score matrix has cosine 1 with the teacher's; seed "
+         "0.5 nats, the teacher's at 2.5; at the last step, 499, one scalar on its "
+         "logits would bring the ratio from 8 to 0.25 (its score matrix has cosine 1 with the "
+         "teacher's; seed "
          "1)."},
         {2.79, 0.25, "the stalled student is flatter than its teacher: its rows' entropy"},
         {2.4, 7,
@@ -524,6 +588,9 @@ Suite *stall_suite(void) {
         a_run_travels_kappa_a_step_and_with_momentum_so_many_times_more,
         all_trained_is_said_to_be_no_stall,
         a_stall_is_named_with_its_width,
+        the_table_says_what_was_given_and_defines_the_words_that_stand_in_it,
+        quartiles_have_a_digit_more_where_two_are_alike_and_none_of_one_seed,
+        the_median_of_an_even_number_of_seeds_is_the_lower_one_and_said_so,
         a_run_that_hardly_moved_is_early_and_the_steps_that_would_do_are_said,
         where_all_or_some_are_early_no_stall_is_not_said_of_them,
         what_depends_on_the_optimizer_is_said_with_it,

@@ -89,12 +89,17 @@ bool output_make_folders(const char *path) {
     char *copy = strdup(path);
     if (!copy) return false;
     bool good = true;
+    size_t made = 0; /* length of the last one that was not there */
     for (char *slash = strchr(copy + 1, '/'); slash && good; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        good = mkdir(copy, 0777) == 0 || errno == EEXIST || errno == EISDIR;
+        const bool new = mkdir(copy, 0777) == 0;
+        good = new || errno == EEXIST || errno == EISDIR;
+        if (new) made = strlen(copy);
         *slash = '/';
     }
     int reason = errno;
+    copy[made] = '\0';
+    if (strchr(copy, '/')) (void)complain("made the folder %s", copy);
     free(copy);
     errno = reason;
     return good;

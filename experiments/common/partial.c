@@ -177,9 +177,7 @@ static bool keep_found(const partial *p) {
     if (!worth) return true;
     bool good = keep_aside(&k, p->target, ending, 1);
     if (good && k.count > 0)
-        (void)complain("an interrupted sweep's complete runs are kept as %s (--resume would have "
-                       "gone on from them)",
-                       k.to[0]);
+        (void)complain("what --resume would go on from is kept as %s", k.to[0]);
     kept_free(&k);
     return good;
 }
@@ -226,6 +224,12 @@ static bool start_anew(partial *p, const char *settings) {
     return good;
 }
 
+static bool has_complete(const partial_runs *runs) {
+    for (tt_size i = 0; i < runs->count; i++)
+        if (runs->complete(runs->context, i)) return true;
+    return false;
+}
+
 static char *path_of(const char *target) {
     static const char ENDING[] = ".partial";
     size_t bytes = strlen(target) + sizeof ENDING;
@@ -238,8 +242,10 @@ bool partial_open(partial *p, const char *target, const char *settings, const pa
                   bool resume) {
     *p = (partial){.path = path_of(target), .target = target, .runs = runs};
     if (!p->path) return complain("out of memory");
-    return open_found(p) && (resume ? take_over(p, settings) : keep_found(p)) &&
-           start_anew(p, settings);
+    if (!open_found(p) || !(resume ? take_over(p, settings) : keep_found(p))) return false;
+    if (resume && !has_complete(runs))
+        (void)complain("--resume: nothing to go on from; this starts at the beginning");
+    return start_anew(p, settings);
 }
 
 bool partial_add(partial *p, tt_size i) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 void progress_start(progress *p, tt_size items, double work, bool quiet) {
     *p = (progress){.shown = !quiet && isatty(STDERR_FILENO),
                     .unit = "steps",
@@ -26,11 +28,13 @@ void progress_line(const progress *p, double seconds, char line[PROGRESS_WIDTH +
     if (!(left < 359999)) left = 359999; /* 5999:59, or no estimate yet */
     int used = snprintf(line, PROGRESS_WIDTH + 1, "%td of %td %s, %d:%02d left", p->items_done,
                         p->items, p->item, (int)(left / 60), (int)left % 60);
-    if (used < 0 || used >= PROGRESS_WIDTH) return;
+    const int width = text_width() - 1;
+    line[width] = '\0';
+    if (used < 0 || used >= width) return;
     char *rest = line + used;
-    size_t room = (size_t)(PROGRESS_WIDTH + 1 - used);
+    size_t room = (size_t)(width + 1 - used);
     if (p->last[0])
-        (void)snprintf(rest, room, "; %.*s", (int)room - 3, p->last);
+        (void)snprintf(rest, room, "; %s", p->last);
     else
         (void)snprintf(rest, room, ", %.0f %s/s", seconds > 0 ? (double)p->steps_done / seconds : 0,
                        p->unit);

@@ -177,7 +177,7 @@ static bool take_places(results *r, const char *settings) {
         good = false;
     }
     if (good && k.count > 0)
-        (void)complain("%s was of other settings; it is kept as %s", k.from[0], k.to[0]);
+        (void)complain("%s, of other settings, is kept as %s", k.from[0], k.to[0]);
     if (good && !give_way) remove_stale(r, &before);
     kept_free(&k);
     return good;

@@ -6,17 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(const char *text) {
-    char *list = NULL;
+/* What an item may be, or the one whose name is nearest to it. */
+static void print_expected(FILE *to, const char *item, bool one) {
+    const char *names[LIST_MOST];
+    int count = 0;
+    for (; scaling_at(count); count++) names[count] = scaling_name(count);
+    const bool long_enough = strlen(item) > 2; /* "1e" is no t5 */
+    const char *nearest = long_enough ? options_nearest(item, names, count) : NULL;
+    if (nearest) {
+        (void)fprintf(to, "%s; did you mean %s?",
+                      one ? "a rule or a finite number" : "rules or finite numbers", nearest);
+        return;
+    }
+    if (!one) (void)fputs("all, ", to);
+    for (int i = 0; i < count; i++) (void)fprintf(to, "%s, ", names[i]);
+    (void)fputs(one ? "RULE*NUMBER or a finite number"
+                    : "RULE*NUMBER or finite numbers, separated by commas",
+                to);
+}
+
+static bool refuse(const char *text, const char *item, bool one) {
+    char *expected = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&list, &size);
+    FILE *to = open_memstream(&expected, &size);
     if (!to) return complain("out of memory");
-    for (int i = 0; scaling_at(i); i++) (void)fprintf(to, " %s,", scaling_name(i));
-    if (fclose(to) == 0)
-        (void)complain("--scale '%s': expected, separated by commas, all,%s RULE*NUMBER or finite "
-                       "numbers",
-                       text, list);
-    free(list);
+    print_expected(to, item, one);
+    if (fclose(to) == 0) (void)complain("--scale '%s': expected %s", text, expected);
+    free(expected);
     return false;
 }
 
@@ -68,18 +84,22 @@ static const scaling *rule_of(scale_list *out, const char *item) {
     return &out->made[at];
 }
 
-bool scale_list_read(const char *text, scale_list *out) {
+static bool read_list(const char *text, bool one, scale_list *out) {
     const char *whole = text;
     char item[ITEM_BYTES];
     out->count = 0;
     do {
         const scaling *rule;
-        if (out->count == LIST_MOST || !options_item(&text, item)) return refuse(whole);
+        if (out->count == LIST_MOST || !options_item(&text, item)) return refuse(whole, "", one);
         const bool all = strcmp(item, "all") == 0;
-        if (!all && !(rule = rule_of(out, item))) return refuse(whole);
+        if (!all && !(rule = rule_of(out, item))) return refuse(whole, item, one);
         if (!(all ? add_all(out) : add(out, rule))) return false;
     } while (options_another(&text));
     return true;
+}
+
+bool scale_list_read(const char *text, scale_list *out) {
+    return read_list(text, false, out);
 }
 
 bool scale_option_list(const options *o, scale_list *out) {
@@ -87,7 +107,7 @@ bool scale_option_list(const options *o, scale_list *out) {
 }
 
 bool scale_option_one(const options *o, scale_list *out) {
-    if (!scale_option_list(o, out)) return false;
+    if (!read_list(options_text(o, "scale"), true, out)) return false;
     return out->count == 1 ||
            complain("--scale '%s': expected one rule or number", options_text(o, "scale"));
 }

@@ -243,8 +243,13 @@ static bool on_finished(void *context, tt_size i) {
     running *r = context;
     r->finished++;
     const cell *c = &r->map.cells[i];
-    progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
-                  c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->found[RATIO]);
+    if (r->map.config.lr_count == 0)
+        progress_item(&r->progress, "d_k %td sigma0 %.3g kappa %.3g %s seed %td: ratio %.2g",
+                      (tt_size)c->d_k, c->sigma0, c->found[KAPPA], c->optimizer->name,
+                      (tt_size)c->seed, c->found[RATIO]);
+    else
+        progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
+                      c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->found[RATIO]);
     if (!r->partial.path) return true;
     bool good = partial_add(&r->partial, i);
     if (!good) progress_end(&r->progress);
@@ -286,10 +291,11 @@ static int interrupted(const running *r) {
         return message_fail(EXIT_SIGNAL + stop_signal,
                             "interrupted; %td of %td cells were done, nothing is written",
                             r->finished, r->map.count);
+    if (r->finished == 0)
+        return message_fail(EXIT_SIGNAL + stop_signal, "interrupted; no cell is complete");
     return message_fail(EXIT_SIGNAL + stop_signal,
-                        "interrupted; %td of %td cells are complete and kept in %s; the same "
-                        "command with --resume goes on from there",
-                        r->finished, r->map.count, r->partial.path);
+                        "interrupted; %td of %td cells are in %s for --resume", r->finished,
+                        r->map.count, r->partial.path);
 }
 
 static int train_and_finish(running *r) {

@@ -361,6 +361,29 @@ static int fastest(const map *m, int method, int scale, int d_k) {
     return found;
 }
 
+/* How many of the table's cells are early. */
+static int early_of(const map *m, int method, int scale) {
+    const map_config *c = &m->config;
+    int early = 0;
+    for (int d = 0; d < c->d_k_count; d++)
+        for (int k = 0; k < c->lr_count; k++)
+            early += cell_verdict(c, lower_median(map_cells_at(m, method, scale, d, 0, k),
+                                                  c->seed_count)) == EARLY;
+    return early;
+}
+
+/* Of a table without a trained cell: of an early one nothing is said. */
+static void print_none(FILE *to, const map *m, int method, int scale) {
+    const map_config *c = &m->config;
+    const int early = early_of(m, method, scale);
+    if (early == c->d_k_count * c->lr_count)
+        (void)fprintf(to, "Too early to tell: none trained within %td steps, and all are early\n",
+                      c->steps);
+    else
+        (void)fprintf(to, "No lr of these trained within %td steps%s\n", c->steps,
+                      early > 0 ? "; of the early cells nothing is said" : "");
+}
+
 typedef struct rates_of {
     const map *map;
     int method, scale;
@@ -374,7 +397,7 @@ static void print_fastest(FILE *to, const void *context) {
     for (int d = 1; d < c->d_k_count; d++)
         one = one && fastest(r->map, r->method, r->scale, d) == first;
     if (one && first < 0) {
-        (void)fputs("No lr of these trains\n", to);
+        print_none(to, r->map, r->method, r->scale);
         return;
     }
     (void)fputs("Fastest at lr", to);
@@ -407,14 +430,22 @@ static void print_table(FILE *to, const map *m, int method, int scale, int d_k) 
 
 void map_tables(FILE *to, const map *m) {
     const map_config *c = &m->config;
-    text_line(to, 0, "Steps until the ratio loss / loss_uniform, median of 20, was 0.1 or less%s",
-              c->seed_count > 1 ? " (the seed in the middle)" : "");
+    if (c->options && c->options[0]) text_line(to, 0, "With %s.", c->options);
+    text_line(to, 0,
+              "Steps until the ratio (loss / loss of not attending), median of 20, was 0.1 or "
+              "less%s",
+              c->seed_count > 1 ? ", of the seed in the middle" : "");
+    if (c->lr_count == 0)
+        text_line(to, 0,
+                  "sigma0: nominal standard deviation of the first logits; kappa: nominal step in "
+                  "logits (1: sqrt's with gradient descent at lr 1)");
     for (int o = 0; o < c->optimizer_count; o++)
         for (int s = 0; s < c->scale_count; s++)
             for (int d = 0; d < (c->lr_count == 0 ? c->d_k_count : 1); d++)
                 print_table(to, m, o, s, d);
     text_line(to, 0,
-              "\nNot within %td steps: e early, s slow, S stalled, D diverged (and t trained, with "
-              "fewer than 20). *: above 0.1 again at the end.",
+              "\nNot within %td steps: e early, too few steps to tell; S stalled, ratio >= 1 and "
+              "hardly falling; s slow, neither; D diverged (and t trained, with fewer than 20). "
+              "*: above 0.1 again at the end.",
               c->steps);
 }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/change.h"
 #include "common/text.h"
@@ -12,14 +13,14 @@
 /* ---- The table ------------------------------------------------------------------------------- */
 
 /* "stalled 4, slow 1; sharper": the group's verdict first, then what other seeds did, then its
- * state, or how many steps would do. */
+ * state; "early 5 (3000)" with how many steps would do. */
 static void print_verdict_cell(FILE *to, const sweep_config *c, const seed_group *g) {
     (void)fprintf(to, "%s %d", verdict_name((int)g->verdict), g->counts[g->verdict]);
     for (int v = 0; v < VERDICTS; v++)
         if (v != (int)g->verdict && g->counts[v] > 0)
             (void)fprintf(to, ", %s %d", verdict_name(v), g->counts[v]);
     if (g->verdict == EARLY)
-        (void)fprintf(to, " (%.0f would do)", verdict_steps_needed(c, g->run));
+        (void)fprintf(to, " (%.0f)", verdict_steps_needed(c, g->run));
     else if (g->state != NO_STATE)
         (void)fprintf(to, "; %s", state_name(g->state));
     (void)fputc('\n', to);
@@ -31,7 +32,21 @@ static bool several_optimizers(const sweep_config *c) {
     return false;
 }
 
-/* The optimizer and its rate have columns only where there are several. */
+enum { QUARTILES_BYTES = 48 };
+
+/* With a third digit where the second does not tell them apart. */
+static void quartiles_of(char text[QUARTILES_BYTES], const seed_group *g) {
+    char least[QUARTILES_BYTES / 2 - 1], most[QUARTILES_BYTES / 2 - 1];
+    for (int digits = 2; digits <= 3; digits++) {
+        (void)snprintf(least, sizeof least, "%.*g", digits, g->ratio_q1);
+        (void)snprintf(most, sizeof most, "%.*g", digits, g->ratio_q3);
+        if (strcmp(least, most) != 0) break;
+    }
+    (void)snprintf(text, QUARTILES_BYTES, "%s..%s", least, most);
+}
+
+/* The optimizer and its rate have columns only where there are several, quartiles where there are
+ * several seeds. */
 static void print_table(FILE *to, const void *context) {
     const report *r = context;
     const sweep_config *c = &r->sweep->config;
@@ -39,28 +54,82 @@ static void print_table(FILE *to, const void *context) {
     (void)fprintf(to, "%5s %-6s ", "d_k", "scale");
     if (optimizers) (void)fprintf(to, "%-8s ", "");
     if (rates) (void)fprintf(to, "%5s ", "lr");
-    (void)fprintf(to, "%8s %16s %7s %6s  %s\n", "ratio", "quartiles", "rowgrad", "step", "verdict");
+    (void)fprintf(to, "%8s ", "ratio");
+    if (c->seed_count > 1) (void)fprintf(to, "%16s ", "quartiles");
+    (void)fprintf(to, "%7s %7s  %s\n", "rowgrad", "step", "verdict");
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
-        char quartiles[48];
-        (void)snprintf(quartiles, sizeof quartiles, "%.2g..%.2g", g->ratio_q1, g->ratio_q3);
+        char quartiles[QUARTILES_BYTES];
         (void)fprintf(to, "%5" PRId64 " %-6s ", g->run->d_k, g->run->scale->name);
         if (optimizers) (void)fprintf(to, "%-8s ", g->run->optimizer->name);
         if (rates) (void)fprintf(to, "%5.3g ", g->run->lr);
-        (void)fprintf(to, "%8.3g %16s %7.2g %6.2g  ", g->ratio_median, quartiles,
-                      group_first(g, "row_grad_median"), group_first(g, "logit_step"));
+        (void)fprintf(to, "%8.3g ", g->ratio_median);
+        quartiles_of(quartiles, g);
+        if (c->seed_count > 1) (void)fprintf(to, "%16s ", quartiles);
+        (void)fprintf(to, "%7.2g %7.2g  ", group_first(g, "row_grad_median"),
+                      group_first(g, "logit_step"));
         print_verdict_cell(to, c, g);
     }
 }
 
+static bool is_verdict_there(const report *r, verdict v) {
+    for (tt_size i = 0; i < r->count; i++)
+        if (r->groups[i].counts[v] > 0) return true;
+    return false;
+}
+
+static bool is_state_there(const report *r, state s) {
+    for (tt_size i = 0; i < r->count; i++)
+        if (r->groups[i].verdict != EARLY && r->groups[i].state == s) return true;
+    return false;
+}
+
+/* What the words of the last column mean, of those that stand there. */
+static void print_words(FILE *to, const report *r) {
+    static const char *const VERDICT[VERDICTS] = {
+        [TRAINED] = "ratio <= 0.1",
+        [EARLY] = "too few steps to tell (how many would do)",
+        [SLOW] = "none of the others",
+        [STALLED] = "ratio >= 1, hardly below that of the middle of the run",
+        [DIVERGED] = "a number ceased to be finite"};
+    static const char *const STATE[STATES] = {
+        [SHARPER] = "entropy below the teacher's, and one scalar on the logits would halve the "
+                    "ratio",
+        [FLATTER] = "entropy above the teacher's, and one scalar on the logits would halve the "
+                    "ratio",
+        [ALIKE] = "neither sharper nor flatter than the teacher in a way that one scalar mends"};
+    const char *between = "Verdicts and their seeds.";
+    for (int v = 0; v < VERDICTS; v++) {
+        if (!is_verdict_there(r, (verdict)v)) continue;
+        (void)fprintf(to, "%s %s: %s", between, verdict_name(v), VERDICT[v]);
+        between = ";";
+    }
+    for (int i = NO_STATE + 1; i < STATES; i++)
+        if (is_state_there(r, (state)i))
+            (void)fprintf(to, "; %s: %s", state_name((state)i), STATE[i]);
+    (void)fputs(".\n", to);
+}
+
+/* What was given and is not default, and what the columns are. */
+static void print_preface(FILE *to, const void *context) {
+    const report *r = context;
+    const sweep_config *c = &r->sweep->config;
+    const bool seeds = c->seed_count > 1;
+    const double factor = recipe_factor(&c->recipe, 0);
+    if (r->options[0]) (void)fprintf(to, "With %s.\n", r->options);
+    (void)fprintf(to,
+                  "Ratio: loss / loss of not attending, median of the last 20 steps%s. Rowgrad: "
+                  "gradient of a row's logits, through the softmax, median row; step: how far the "
+                  "update moves the logits (root mean square); both at step 0",
+                  seeds ? ", median and quartiles over seeds" : "");
+    if (factor != 1) (void)fprintf(to, ", which has %.3g of the rate", factor);
+    (void)fputs(seeds ? ", median over seeds.\n" : ".\n", to);
+    print_words(to, r);
+}
+
 void findings_table(FILE *to, const report *r) {
-    text_flow(to,
-              "ratio: loss / loss of not attending at the end, median over seeds; rowgrad: through "
-              "the softmax, median row, and step: how far the update moves the logits (root mean "
-              "square): both at step 0, median over seeds; verdict: seeds, early ones with the "
-              "steps that "
-              "would do; state against the teacher\n\n",
-              0);
+    text_flow_from(to, print_preface, r, 0);
+    (void)fputc('\n', to);
     text_flow_from(to, print_table, r, 8);
     (void)fputc('\n', to);
 }
@@ -125,7 +194,10 @@ static void print_verdict_sentence(FILE *to, const report *r, int rate) {
         print_verdicts(to, r, k, rate);
     }
     if (c->seed_count > 1)
-        (void)fprintf(to, " (each by its run of lower median ratio, %d seeds).\n", c->seed_count);
+        (void)fprintf(to,
+                      " (%d seeds; the verdict is that of the seed whose ratio is in the middle%s)."
+                      "\n",
+                      c->seed_count, c->seed_count % 2 ? "" : ", the lower of two");
     else
         (void)fprintf(to, " (seed %" PRId64 " alone).\n", c->seed[0]);
 }
@@ -169,10 +241,12 @@ static const struct {
 
 enum { LINK_COUNT = sizeof LINKS / sizeof *LINKS };
 
-/* What becomes of the chain from narrow to wide, at step 0 and the first rate: a line a scale. */
+/* What becomes of the chain from narrow to wide, at step 0 and the first rate: a line a scale. Of
+ * these only the step depends on the rate. */
 static void print_gradient_sentence(FILE *to, const report *r) {
     const sweep_config *c = &r->sweep->config;
     int narrow, wide;
+    const double factor = recipe_factor(&c->recipe, 0);
     narrowest_and_widest(c, &narrow, &wide);
     for (int k = 0; k < c->scale_count; k++) {
         const seed_group *a = group_at(r, narrow, k, 0), *b = group_at(r, wide, k, 0);
@@ -190,8 +264,14 @@ static void print_gradient_sentence(FILE *to, const report *r) {
         }
         (void)fputs(" at ", to);
         print_rate(to, c, &c->rate[0]);
+        if (factor != 1) (void)fprintf(to, ", of which step 0 has %.3g", factor);
         (void)fputs(c->seed_count > 1 ? " (medians over seeds).\n" : ".\n", to);
     }
+    if (c->rate_count > 1)
+        (void)fprintf(to,
+                      "At step 0 only the step depends on the %s; at the others it is in the "
+                      "table.\n",
+                      several_optimizers(c) ? "optimizer and its rate" : "rate");
 }
 
 static bool failed(const seed_group *g) {
@@ -231,7 +311,7 @@ static void print_way_sentence(FILE *to, const run *c) {
     const log_row *first = &c->rows[0], *last = &c->rows[c->row_count - 1];
     if (c->row_count < 2) return;
     (void)fprintf(to,
-                  "On the way there, from step %" PRId64 " to %" PRId64
+                  "On the way there, from step %" PRId64 " to the last step, %" PRId64
                   ": its ratio went from %.3g to %.3g, the "
                   "share of rows whose largest weight is the teacher's from %.2g to %.2g.\n",
                   first->step, last->step,
@@ -251,10 +331,11 @@ static void print_state_sentence(FILE *to, const report *r, const seed_group *g,
     print_rate(to, &r->sweep->config, &r->sweep->config.rate[rate]);
     (void)fprintf(to,
                   " the %s student is %s: its rows' entropy ends at %.2g nats, the teacher's at "
-                  "%.2g; one scalar on its logits would bring the ratio from %.3g to %.2g (its "
+                  "%.2g; at the last step, %" PRId64
+                  ", one scalar on its logits would bring the ratio from %.3g to %.2g (its "
                   "score matrix has cosine %.2g with the teacher's; seed %" PRId64 ").\n",
                   verdict_name((int)g->verdict), AS[g->state], last_of(c, "entropy_mean"),
-                  last_of(c, "entropy_teacher"), last_of(c, "loss") / last_of(c, "loss_uniform"),
+                  last_of(c, "entropy_teacher"), c->rows[c->row_count - 1].step, last_of(c, "loss") / last_of(c, "loss_uniform"),
                   last_of(c, "ratio_rescaled"), last_of(c, "cos_m"), c->seed);
     print_way_sentence(to, c);
 }

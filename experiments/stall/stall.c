@@ -268,10 +268,11 @@ static int interrupted(const running *r) {
         return message_fail(EXIT_SIGNAL + stop_signal,
                             "interrupted; %td of %td runs were done, nothing is written",
                             r->finished, r->sweep.count);
+    if (r->finished == 0)
+        return message_fail(EXIT_SIGNAL + stop_signal, "interrupted; no run is complete");
     return message_fail(EXIT_SIGNAL + stop_signal,
-                        "interrupted; %td of %td runs are complete and kept in %s; the same "
-                        "command with --resume goes on from there",
-                        r->finished, r->sweep.count, r->partial.path);
+                        "interrupted; %td of %td runs are in %s for --resume", r->finished,
+                        r->sweep.count, r->partial.path);
 }
 
 static int train_and_finish(running *r) {
