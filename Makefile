@@ -264,7 +264,7 @@ expected: all example $(BUILD)/calibrate-formats
 	  sed '/^Written/,$$d' $(BUILD)/expected/$$name.txt >$(EXPECTED)/$$name.txt; done
 	for folder in gradients gradients/bfloat16; do g=tests/golden/$$folder; \
 	  $(BUILD)/sqrtdk gradcheck --causal --q $$g/q.npy --k $$g/k.npy --v $$g/v.npy --do $$g/do.npy \
-	    --dq $$g/dq.npy --dk $$g/dk.npy --dv $$g/dv.npy --force --output $(BUILD)/expected/foreign.csv; \
+	    --dq $$g/dq.npy --dk $$g/dk.npy --dv $$g/dv.npy --force --quiet --output $(BUILD)/expected/foreign.csv; \
 	  done >$(EXPECTED)/foreign.txt
 	$(BUILD)/calibrate-formats >$(EXPECTED)/calibrate_formats.txt
 	$(BUILD)/sqrtdk trace >$(EXPECTED)/trace.txt

@@ -691,6 +691,19 @@ START_TEST(the_program_fails_each_fault) {
 }
 END_TEST
 
+START_TEST(saturated_cases_keep_their_columns_and_what_was_written_is_said) {
+    static const char ONE[] =
+        "gradcheck --op attention --d-k 1 --mask causal-bottom-right --output " SCRATCH
+        "written.csv";
+    const captured *c = run_well("%s", ONE);
+    assert_says(c->out,
+                "\nattention  d_k=8 scale=none mask=causal-bottom-right *     35    0  139");
+    assert_says(c->out, "*: saturated rows: keys 20 times as large, so logits as of d_k 3200");
+    assert_says(c->out, "\n\nWritten: " SCRATCH "written.csv, and beside it");
+    ck_assert(!strstr(run_well("%s --quiet", ONE)->out, "Written"));
+}
+END_TEST
+
 START_TEST(strict_counts_inconclusive_as_failure) {
     static const char ONE[] =
         "gradcheck --op attention --d-k 512 --scale none --mask none --quiet --output -";
@@ -789,6 +802,7 @@ Suite *gradcheck_suite(void) {
         an_error_of_the_tape_is_passed_on,
         the_default_run_passes_as_closely_as_the_rule_demands,
         the_program_fails_each_fault,
+        saturated_cases_keep_their_columns_and_what_was_written_is_said,
         strict_counts_inconclusive_as_failure,
         wrong_options_are_named,
         the_example_of_an_own_operation_runs};

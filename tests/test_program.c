@@ -158,6 +158,16 @@ START_TEST(ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes) {
 }
 END_TEST
 
+START_TEST(what_is_resumed_from_nothing_and_a_folder_that_is_made_are_said) {
+    (void)shell("rm -rf " SCRATCH "nothing");
+    const captured *c = run_well(SMALL "--resume --output " SCRATCH "nothing/a.csv");
+    assert_says(c->err, "made the folder " SCRATCH "nothing\n");
+    assert_says(c->err, "--resume: nothing to go on from; this starts at the beginning\n");
+    c = run_well(SMALL "--output " SCRATCH "nothing/a.csv");
+    ck_assert_str_eq(c->err, "");
+}
+END_TEST
+
 START_TEST(a_partial_file_cut_off_in_a_line_is_resumed_too) {
     (void)interrupt_long_run("cut", SIGKILL);
     char *text = read_whole(SCRATCH "cut.csv.partial");
@@ -383,6 +393,10 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         {"stal", "did you mean stall?"},
         {"frobnicate", "unknown command 'frobnicate'"},
         {"help stal", "did you mean stall?"},
+        {"help trace extra", "help: unexpected argument 'extra' after 'trace'"},
+        {"trace --scale None",
+         "--scale 'None': expected a rule or a finite number; did you mean none?"},
+        {"trace --scale blue", "cosine, t5, rms, RULE*NUMBER or a finite number"},
         {"stall --step 5x", "--steps '5x': expected a whole number from 1"},
         {"stall --sede 1", "did you mean --seed?"},
         {"stall --temperature 1", "unknown option '--temperature'"},
@@ -579,6 +593,7 @@ Suite *program_suite(void) {
                             the_log_is_nested_as_documented,
                             dash_writes_the_log_to_standard_output_and_nothing_else,
                             ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes,
+                            what_is_resumed_from_nothing_and_a_folder_that_is_made_are_said,
                             a_partial_file_cut_off_in_a_line_is_resumed_too,
                             resume_refuses_a_partial_file_of_other_settings,
                             a_damaged_run_is_not_resumed,

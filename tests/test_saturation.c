@@ -329,6 +329,9 @@ START_TEST(the_words_name_the_freezing_line_and_how_mean_and_median_part) {
     assert_says(c->out, "16 keys, d_k 8 to 512, scale none: the Jacobian's norm, mean over "
                         "rows, fell");
     assert_says(c->out, "scale sqrt: the Jacobian's norm, mean over rows, hardly changed");
+    c = run_well("saturation --d-k 8,16 --rows 3200 --output " SCRATCH "words.csv --force");
+    assert_says(c->out, "all d_k of this run, under scale none, lie beyond that.");
+    ck_assert(!strstr(c->out, "+- 0.000") && strstr(c->out, " +-0.0"));
 }
 END_TEST
 
@@ -489,8 +492,7 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--rows 0", "--rows '0': expected a whole number from 1"},
         {"--rows 1e5", "--rows '1e5': expected a whole number from 1"},
         {"--seed 0..4", "--seed '0..4': expected a whole number from 0"},
-        {"--scale no-such-rule",
-         "--scale 'no-such-rule': expected all, none, sqrt"},
+        {"--scale no-such-rule", "--scale 'no-such-rule': expected all, none, sqrt"},
         {"--sigma 0", "--sigma '0': expected finite numbers above 0"},
         {"--sigma ''", "--sigma '': expected finite numbers above 0"},
         {"--sigma 1 --d-k 8", "--sigma 1 with --d-k"},

@@ -110,7 +110,7 @@ START_TEST(each_rule_has_its_plain_logits_and_numeric_gradients) {
 END_TEST
 
 START_TEST(a_number_is_a_rule_too) {
-    scaling rule = scaling_number("0.125", 0.125);
+    scaling rule = scaling_number("0.125", "0.125 q.k", 0.125);
     check_rule(&rule);
     ck_assert(scaling_logit_step(&rule, 4, 9) == 0.0625);
     ck_assert(scaling_factor(&(scaling){.rule.number = -2}, 4, 9) == 2);

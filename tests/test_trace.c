@@ -219,6 +219,23 @@ START_TEST(masked_entries_are_dashes_and_the_corner_is_named) {
 }
 END_TEST
 
+START_TEST(columns_that_a_line_does_not_hold_follow_in_blocks) {
+    const captured *c = run_well("trace --lesson five-tokens --digits 17 --backward");
+    assert_says(c->out, "S = Q K^T [5,5], columns 1 to 3\n   0.6560");
+    assert_says(c->out, "S = Q K^T [5,5], columns 4 to 5\n   0.0095");
+    ck_assert(!strstr(c->out, "shown: the first"));
+}
+END_TEST
+
+START_TEST(the_mask_of_a_lesson_and_a_number_for_a_rule_are_said) {
+    const captured *c = run_well("trace --lesson batch --scale 0.5 --causal");
+    assert_says(c->out, "\nMask: causal-top-left\n");
+    assert_says(c->out, "with 0.5: Z = 0.5 q.k, d_k = 4\n");
+    c = run_well("trace --lesson batch");
+    ck_assert(!strstr(c->out, "Mask:"));
+}
+END_TEST
+
 START_TEST(a_rule_that_divides_by_norms_says_so) {
     write_worked_example();
     const captured *c = run_well("trace " WORKED_EXAMPLE "--scale cosine --backward");
@@ -393,6 +410,8 @@ Suite *trace_suite(void) {
                             a_masked_key_has_no_part_in_the_rows_sum,
                             chosen_heads_are_traced_in_every_batch_entry,
                             masked_entries_are_dashes_and_the_corner_is_named,
+                            columns_that_a_line_does_not_hold_follow_in_blocks,
+                            the_mask_of_a_lesson_and_a_number_for_a_rule_are_said,
                             a_rule_that_divides_by_norms_says_so,
                             no_line_is_wider_than_100_columns,
                             the_locale_changes_nothing,

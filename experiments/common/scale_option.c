@@ -78,9 +78,12 @@ static const scaling *rule_of(scale_list *out, const char *item) {
     if (!options_number(text, &number)) return NULL;
     const int at = out->count;
     (void)snprintf(out->name[at], ITEM_BYTES, "%s", item);
-    if (rule) (void)snprintf(out->formula[at], FORMULA_BYTES, "%s times %s", text, rule->formula);
+    if (rule)
+        (void)snprintf(out->formula[at], FORMULA_BYTES, "%s times %s", text, rule->formula);
+    else
+        (void)snprintf(out->formula[at], FORMULA_BYTES, "%s q.k", text);
     out->made[at] = rule ? scaling_times(out->name[at], out->formula[at], rule, number)
-                         : scaling_number(out->name[at], number);
+                         : scaling_number(out->name[at], out->formula[at], number);
     return &out->made[at];
 }
 

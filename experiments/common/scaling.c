@@ -94,11 +94,9 @@ const scaling *scaling_find(const char *name) {
     return NULL;
 }
 
-scaling scaling_number(const char *name, double number) {
-    return (scaling){.name = name,
-                     .formula = "a number times q.k",
-                     .source = "given",
-                     .rule = {.number = number}};
+scaling scaling_number(const char *name, const char *formula, double number) {
+    return (scaling){
+        .name = name, .formula = formula, .source = "given", .rule = {.number = number}};
 }
 
 scaling scaling_times(const char *name, const char *formula, const scaling *rule, double number) {

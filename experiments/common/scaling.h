@@ -28,8 +28,8 @@ const char *scaling_name(int i);
 /* The rule of that name, or NULL. */
 const scaling *scaling_find(const char *name);
 
-/* The rule "multiply by this number". `name` is borrowed. */
-scaling scaling_number(const char *name, double number);
+/* The rule "multiply by this number". `name` and `formula` are borrowed. */
+scaling scaling_number(const char *name, const char *formula, double number);
 
 /* A rule whose logits are `number` times those of `rule`. `name` and `formula` are borrowed. */
 scaling scaling_times(const char *name, const char *formula, const scaling *rule, double number);

@@ -155,6 +155,8 @@ static bool draw_allowed(check_case *c, const check_shape *shape, tt_rng *rng) {
     return true;
 }
 
+const char CASE_SATURATED[] = " saturated";
+
 static bool draw_qkv(check_case *c, const check_shape *s, double sharpness, tt_rng *rng) {
     return draw(c, "Q", s->batch, s->tokens, s->d_k, 1, rng) &&
            draw(c, "K", s->batch, s->keys, s->d_k, sharpness, rng) &&
@@ -165,7 +167,7 @@ bool case_attention(check_case *c, const char *op, const check_shape *shape, con
                     mask_kind mask, double sharpness, bool learned, uint64_t seed) {
     *c = (check_case){.op = op, .build = build_attention, .attention.rule = &rule->rule};
     (void)snprintf(c->text, sizeof c->text, "d_k=%td scale=%s mask=%s%s", shape->d_k, rule->name,
-                   case_mask_name((int)mask), sharpness > 1 ? " saturated" : "");
+                   case_mask_name((int)mask), sharpness > 1 ? CASE_SATURATED : "");
     tt_rng rng = stream_of(c, seed);
     if (!draw_qkv(c, shape, sharpness, &rng)) return false;
     if (learned && !draw(c, "tau", 1, 1, 1, 0.5, &rng)) return false;

@@ -11,6 +11,9 @@
 
 enum { CASE_BYTES = 96, CASE_INPUTS = 4 };
 
+/* The end of a case's text whose rows are saturated. */
+extern const char CASE_SATURATED[];
+
 /* The masks that a case can draw for itself. */
 typedef enum mask_kind {
     MASK_NONE, /* the first three are those of tt_causal */

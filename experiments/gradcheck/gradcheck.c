@@ -86,6 +86,8 @@ typedef struct request {
     const number_format *format; /* NULL: it is found */
 } request;
 
+enum { SATURATING = 20 }; /* keys so many times as large */
+
 /* What all cases together gave. */
 typedef struct totals {
     FILE *csv, *table;
@@ -222,8 +224,13 @@ static void say_case(FILE *to, const check_case *c, const tt_gradcheck_result *r
         inconclusive += r[i].inconclusive;
         worst = fmax(worst, r[i].worst_pass);
     }
-    text_line(to, 8, "%-10s %-43s %6td %4td %4td %8.1e", c->op, c->text, passed, failed,
-              inconclusive, worst);
+    const char *saturated = strstr(c->text, CASE_SATURATED); /* the mark keeps its column */
+    char text[CASE_BYTES];
+    (void)snprintf(text, sizeof text, "%.*s%s",
+                   (int)(saturated ? saturated - c->text : (ptrdiff_t)strlen(c->text)), c->text,
+                   saturated ? " *" : "");
+    text_line(to, 8, "%-10s %-43s %6td %4td %4td %8.1e", c->op, text, passed, failed, inconclusive,
+              worst);
 }
 
 static void say_failures(FILE *to, const check_case *c, const tt_gradcheck_result *r) {
@@ -312,7 +319,8 @@ static bool list_all(job_list *list) {
             if (!list_attention(list, OP_ATTENTION, (tt_size)q->d_k[d], q->scale.rule[k], 1))
                 return false;
     /* rows as saturated as those of an unscaled d_k of 3000 */
-    if (asked(q, OP_ATTENTION) && !list_attention(list, OP_ATTENTION, 8, scaling_find("none"), 20))
+    if (asked(q, OP_ATTENTION) &&
+        !list_attention(list, OP_ATTENTION, 8, scaling_find("none"), SATURATING))
         return false;
     for (int k = 0; asked(q, OP_RULES) && scaling_at(k); k++)
         if (!list_attention(list, OP_RULES, 8, scaling_at(k), 1)) return false;
@@ -344,12 +352,19 @@ static void check_job(void *context, tt_size i) {
 static bool run_jobs(job_list *list, totals *t) {
     const request *q = list->q;
     if (!(q->fault >= 0 ? add_job(list, (job){0}) : list_all(list))) return false;
+    bool saturated = false;
     parallel_for(q->threads, list->count, check_job, list);
     for (tt_size i = 0; i < list->count; i++) {
         const job *j = &list->job[i];
         if (j->error[0]) return complain("%s %s: %s", j->c.op, j->c.text, j->error);
         say_job(q, t, j);
+        saturated = saturated || j->sharpness > 1;
     }
+    if (saturated && !q->quiet)
+        text_line(t->table, 0,
+                  "*: saturated rows: keys %d times as large, so logits as of d_k %d without the "
+                  "scale",
+                  (int)SATURATING, 8 * SATURATING * SATURATING);
     return true;
 }
 
@@ -392,7 +407,10 @@ static int run_differences(const request *q, results *to, FILE *table) {
                   "off by");
     bool good = run_jobs(&list, &t) && write_steps(q, to->file[STEPS].stream) && results_commit(to);
     free(list.job);
-    return good ? say_totals(q, &t) : EXIT_FAILED;
+    if (!good) return EXIT_FAILED;
+    const int code = say_totals(q, &t);
+    if (!q->quiet) results_say(to, table);
+    return code;
 }
 
 static int run_foreign(const request *q, results *to, FILE *table) {
@@ -406,7 +424,9 @@ static int run_foreign(const request *q, results *to, FILE *table) {
     int code = foreign_check(&r, to->file[RESULTS].stream, table, &verdict);
     if (code != EXIT_OK) return code;
     const bool bad = verdict == TT_GRADCHECK_FAIL || (q->strict && verdict != TT_GRADCHECK_PASS);
-    return results_commit(to) && !bad ? EXIT_OK : EXIT_FAILED;
+    if (!results_commit(to)) return EXIT_FAILED;
+    if (!q->quiet) results_say(to, table);
+    return bad ? EXIT_FAILED : EXIT_OK;
 }
 
 static void print_more(FILE *to) {

@@ -71,6 +71,9 @@ void report_table(FILE *to, const rounding *r) {
               r->config.d_k[widest(r)], r->config.seed_count, r->config.seed_count == 1 ? "" : "s");
     (void)fputc('\n', to);
     text_flow_from(to, print_table, r, 8);
+    if (r->config.d_k_count > 1)
+        text_line(to, 0, "\nThis is the largest of %d d_k; the CSV has them all.",
+                  r->config.d_k_count);
     (void)fputc('\n', to);
 }
 

@@ -55,7 +55,8 @@ bool saturation_new(saturation *s, const saturation_config *config) {
                 c->keys = config->keys[n];
                 c->d_k = by_sigma ? config->keys[n] : config->d_k[x];
                 c->sigma = by_sigma ? config->sigma[x] : 0;
-                c->scale = by_sigma ? scaling_number("sigma", c->sigma) : *config->scale[k];
+                c->scale =
+                    by_sigma ? scaling_number("sigma", "sigma q.k", c->sigma) : *config->scale[k];
             }
     return true;
 }

@@ -99,11 +99,14 @@ void saturation_csv(FILE *to, const saturation *s) {
 
 /* ---- Table ----------------------------------------------------------------------------------- */
 
+/* An error that four digits would show as 0 is scientific. */
 static void print_with_error(FILE *to, const saturation_summary *m) {
-    if (isnan(m->standard_error))
+    const double error = m->standard_error;
+    if (isnan(error))
         (void)fprintf(to, " %5.3f         ", m->mean);
     else
-        (void)fprintf(to, " %5.3f +- %.3f", m->mean, m->standard_error);
+        (void)fprintf(to, error > 0 && error < 5e-5 ? " %5.3f +-%6.0e" : " %5.3f +-%6.4f", m->mean,
+                      error);
 }
 
 /* A line over the columns: what is measured, then which statistic of it. */
@@ -216,7 +219,9 @@ static void print_freezing_sentence(FILE *to, const saturation *s, int keys, int
                               : "without the scale the freezing line of large n is d_k* = 2 ln n =",
                   line);
     if (below < 0 || above < 0)
-        (void)fprintf(to, "; all of this run lies %s that. At ", above < 0 ? "below" : "beyond");
+        (void)fprintf(to, "; all %s of this run%s %s that. At ", by_sigma(s) ? "sigma" : "d_k",
+                      s->rules > 1 ? ", under scale none, lie" : " lie",
+                      above < 0 ? "below" : "beyond");
     else
         (void)fputs(". At ", to);
     if (below >= 0) print_state(to, s, below, keys, rule);

@@ -233,5 +233,6 @@ int trace_lesson_run(int lesson, const trace_settings *settings, const mask_requ
     const show *s = &settings->show;
     if (!mask_request_fits(mask, l->queries, l->keys)) return EXIT_USAGE;
     show_line(s, "%sLesson %s: %s\n", s->markdown ? "# " : "", l->name, l->about);
+    if (mask->causal != TT_CAUSAL_NONE) show_line(s, "Mask: %s\n", mask_word((int)mask->causal));
     return l->run(settings, mask);
 }

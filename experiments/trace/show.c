@@ -13,7 +13,7 @@ enum {
     GAP = 2,         /* spaces before a cell */
     BETWEEN = 4,     /* between two matrices */
     TABLE_CELL = 19,
-    MARKDOWN_COLUMNS_MOST = 16
+    COLUMNS_MOST = 16 /* in blocks where a line holds fewer */
 };
 
 /* How a matrix is laid out: what of it is shown, and how wide a cell is. */
@@ -50,10 +50,12 @@ static void cell_text(char out[CELL_BYTES], const show *s, const shown *a, bool 
     if (x != 0 && looks_like_zero(out)) (void)snprintf(out, CELL_BYTES, "%.1e", x);
 }
 
-/* The columns that fit into `room` characters with cells as wide as the widest that is shown. */
+/* The columns that fit into `room` characters, one at least, with cells as wide as the widest that
+ * is shown. */
 static layout lay_out(const show *s, const shown *a, int room) {
+    const tt_size most = room / GAP > COLUMNS_MOST ? room / GAP : COLUMNS_MOST;
     layout l = {.rows = a->m.rows < SHOW_ROWS_MOST ? a->m.rows : SHOW_ROWS_MOST,
-                .cols = a->m.cols < room / GAP ? a->m.cols : room / GAP};
+                .cols = a->m.cols < most ? a->m.cols : most};
     double largest = 0;
     char text[CELL_BYTES];
     for (tt_size i = 0; i < a->m.rows; i++)
@@ -66,7 +68,7 @@ static layout lay_out(const show *s, const shown *a, int room) {
             int width = (int)strlen(text) + GAP;
             if (width > l.cell) l.cell = width;
         }
-    if (l.cell > 0 && l.cols * l.cell > room) l.cols = room / l.cell;
+    if (l.cell > 0 && l.cols * l.cell > room) l.cols = room > l.cell ? room / l.cell : 1;
     return l;
 }
 
@@ -80,16 +82,18 @@ static tt_size largest_of_row(const shown *a, tt_size i) {
     return m;
 }
 
-/* One row, right-aligned cells; returns the width that a reader sees. */
-static int print_row(const show *s, const shown *a, const layout *l, tt_size i) {
+/* Columns first to last - 1 of one row, right-aligned cells; returns the width that a reader sees.
+ */
+static int print_row(const show *s, const shown *a, const layout *l, tt_size i, tt_size first,
+                     tt_size last) {
     tt_size marked = s->highlight && a->mark ? largest_of_row(a, i) : -1;
     char text[CELL_BYTES];
-    for (tt_size j = 0; j < l->cols; j++) {
+    for (tt_size j = first; j < last; j++) {
         cell_text(text, s, a, l->scientific, i, j);
         (void)fprintf(s->to, "%*s%s%s%s", l->cell - (int)strlen(text), "",
                       j == marked ? "\033[7m" : "", text, j == marked ? "\033[0m" : "");
     }
-    return l->cell * (int)l->cols;
+    return l->cell * (int)(last - first);
 }
 
 /* ---- Matrices -------------------------------------------------------------------------------- */
@@ -111,18 +115,24 @@ static void print_elided(const show *s, const shown *a, const layout *l) {
 
 static void print_text(const show *s, const shown *a) {
     layout l = lay_out(s, a, text_width());
-    (void)print_title(s, a);
-    (void)fputc('\n', s->to);
-    for (tt_size i = 0; i < l.rows; i++) {
-        (void)print_row(s, a, &l, i);
+    const tt_size fit = l.cols;
+    if (a->m.cols <= COLUMNS_MOST) l.cols = a->m.cols;
+    for (tt_size first = 0; first < l.cols; first += fit) {
+        const tt_size last = first + fit < l.cols ? first + fit : l.cols;
+        (void)print_title(s, a);
+        if (fit < l.cols) (void)fprintf(s->to, ", columns %td to %td", first + 1, last);
         (void)fputc('\n', s->to);
+        for (tt_size i = 0; i < l.rows; i++) {
+            (void)print_row(s, a, &l, i, first, last);
+            (void)fputc('\n', s->to);
+        }
     }
     print_elided(s, a, &l);
 }
 
 static void print_markdown(const show *s, const shown *a) {
-    layout l = lay_out(s, a, MARKDOWN_COLUMNS_MOST * CELL_BYTES);
-    if (l.cols > MARKDOWN_COLUMNS_MOST) l.cols = MARKDOWN_COLUMNS_MOST;
+    layout l = lay_out(s, a, COLUMNS_MOST * CELL_BYTES);
+    if (l.cols > COLUMNS_MOST) l.cols = COLUMNS_MOST;
     char text[CELL_BYTES];
     (void)print_title(s, a);
     (void)fputs("\n\n|", s->to);
@@ -169,10 +179,10 @@ void show_pair(const show *s, const shown *a, const shown *b) {
     (void)print_title(s, b);
     (void)fputc('\n', s->to);
     for (tt_size i = 0; i < l.rows || i < r.rows; i++) {
-        int width = i < l.rows ? print_row(s, a, &l, i) : 0;
+        int width = i < l.rows ? print_row(s, a, &l, i, 0, l.cols) : 0;
         if (i < r.rows) {
             print_to_right(s, width);
-            (void)print_row(s, b, &r, i);
+            (void)print_row(s, b, &r, i, 0, r.cols);
         }
         (void)fputc('\n', s->to);
     }

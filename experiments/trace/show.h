@@ -1,6 +1,6 @@
-/* show.h: matrices and small tables for people to read: aligned text as wide as
- * text_width() allows, or Markdown. What does not fit is left out with a note, never wrapped or cut
- * in the middle.
+/* show.h: matrices and small tables for people to read: aligned text as wide as text_width()
+ * allows, or Markdown. Up to 16 columns follow in blocks where a line does not hold them; of larger
+ * matrices what does not fit is left out with a note.
  */
 #ifndef TRACE_SHOW_H
 #define TRACE_SHOW_H
