@@ -341,7 +341,7 @@ bool options_positive_list(const options *o, const char *name, double *out, int 
     do {
         if (!options_item(&at, item) || !parse_doubling(item, &first, &last))
             return complain("--%s '%s': expected finite numbers above 0, separated by commas, "
-                            "ranges as 0.25..32, each the double of the one before",
+                            "ranges (doubling) as 0.25..32",
                             name, text);
         for (double v = first; v <= last; v *= 2) {
             if (*count == LIST_MOST)
