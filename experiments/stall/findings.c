@@ -335,8 +335,9 @@ static void print_state_sentence(FILE *to, const report *r, const seed_group *g,
                   ", one scalar on its logits would bring the ratio from %.3g to %.2g (its "
                   "score matrix has cosine %.2g with the teacher's; seed %" PRId64 ").\n",
                   verdict_name((int)g->verdict), AS[g->state], last_of(c, "entropy_mean"),
-                  last_of(c, "entropy_teacher"), c->rows[c->row_count - 1].step, last_of(c, "loss") / last_of(c, "loss_uniform"),
-                  last_of(c, "ratio_rescaled"), last_of(c, "cos_m"), c->seed);
+                  last_of(c, "entropy_teacher"), c->rows[c->row_count - 1].step,
+                  last_of(c, "loss") / last_of(c, "loss_uniform"), last_of(c, "ratio_rescaled"),
+                  last_of(c, "cos_m"), c->seed);
     print_way_sentence(to, c);
 }
 
