@@ -135,6 +135,11 @@ static void assert_draw_refuses(const char *arguments, int status, const char *p
     free(said);
 }
 
+static const char EARLY_MAP[] =
+    "optimizer,scale,target,target_gain,batch,tokens,d_model,d_v,d_k,sigma0,kappa,seed,lr,gain,"
+    "steps,verdict,state,steps_to_0.1\n"
+    "sgd,none,soft,1,32,16,32,32,8,2.8,0.5,0,1,1,300,early,alike,\n";
+
 START_TEST(what_cannot_be_drawn_is_refused_in_one_line) {
     assert_draw_refuses("scripts/draw no-such a.csv a.svg", 2,
                         "no figure no-such; there are controls gradcheck_steps");
@@ -146,15 +151,31 @@ START_TEST(what_cannot_be_drawn_is_refused_in_one_line) {
                         "fig_cut.csv.partial: the run did not end");
     write_text(SCRATCH "fig_foreign.csv", "tensor,head,verdict\n");
     assert_draw_refuses("scripts/plots " SCRATCH "fig_foreign", 1, "compares gradients from files");
-    write_text(SCRATCH "fig_lr.csv",
-               "optimizer,scale,target,target_gain,batch,tokens,d_model,d_v,d_k,sigma0,kappa,seed,"
-               "lr,gain,steps,verdict,state,steps_to_0.1\n"
-               "sgd,none,soft,1,32,16,32,32,8,2.8,0.5,0,1,1,300,early,alike,\n");
+    write_text(SCRATCH "fig_lr.csv", EARLY_MAP);
     assert_draw_refuses("scripts/draw map_kappa " SCRATCH "fig_lr.csv " SCRATCH "a.svg", 2,
                         "is a map over rates");
+}
+END_TEST
+
+static void assert_plotted(const char *stem, const char *figure) {
+    char command[512];
+    (void)snprintf(command, sizeof command, "scripts/plots " SCRATCH "%s >" SCRATCH "plotted.txt",
+                   stem);
+    ck_assert_int_eq(shell(command), 0);
+    char *said = read_whole(SCRATCH "plotted.txt");
+    assert_holds(said, figure);
+    free(said);
+}
+
+START_TEST(a_map_that_is_too_early_says_so_and_its_figure_has_its_name) {
+    if (!have_gnuplot()) return;
+    write_text(SCRATCH "fig_lr.csv", EARLY_MAP);
     char *svg = drawn("map_window", "fig_lr.csv");
     assert_holds(svg, ">too early</text>");
     free(svg);
+    assert_plotted("fig_lr", SCRATCH "fig_lr_window.svg\n");
+    write_text(SCRATCH "window.csv", EARLY_MAP);
+    assert_plotted("window", SCRATCH "window.svg\n");
 }
 END_TEST
 
@@ -217,6 +238,7 @@ Suite *figures_suite(void) {
                                   rates_with_early_runs_are_no_failures,
                                   a_rate_that_trains_is_drawn_and_what_is_not_is_named,
                                   what_cannot_be_drawn_is_refused_in_one_line,
+                                  a_map_that_is_too_early_says_so_and_its_figure_has_its_name,
                                   gradients_and_scalar_are_said_as_they_are,
                                   progress_names_the_last_run_and_stays_within_the_width};
     return suite_of("figures", tests, LENGTH(tests), 60);
