@@ -59,6 +59,8 @@ covered(n) = named(n) || (near(Y[n], 2 * X[n]) && (near(X[n], 0) || abs(X[n]) > 
 set print $CELLS
 print "x,y,d_k,class"
 do for [n = 1:N] { print sprintf("%.9g,%.9g,%d,%d", X[n], Y[n], AT[n], class(n)) }
+# (Far outside: a plot of no cell would be complained of.)
+do for [p = 1:PANELS] { do for [k in "1 6"] { print sprintf("-99,-99,%s,%s", word(DKS, p), k) } }
 unset print
 set print $MARKS
 print "x,y,d_k,mark"
@@ -96,7 +98,6 @@ swatch(n, y) = sprintf("set object %d rectangle from screen %g, screen %g to scr
     200 + n, KEYX, y - 0.016, KEYX + 0.030, y + 0.016, n <= 5 ? word(SHADES, n) : word(HATCH, n - 5), n <= 5 ? "solid 1" : "pattern " . word(PATTERN, n - 5))
 words_at(n, text, x, y) = sprintf("set label %d \"%s\" at screen %g, screen %g left noenhanced font ',%.1f'", n, text, x, y + (lines(text) - 1) * 0.0155 * LEADING, SMALL)
 said(n, text, y) = swatch(n, y) . "; " . words_at(200 + n, text, KEYX + 0.038, y)
-eval words_at(220, "trained; the ratio was 0.1", KEYX, 0.850)
 # Only what occurs stands there.
 occurs(low, high) = (sum [n = 1:N] (class(n) >= low && class(n) <= high)) > 0
 any(v) = (sum [n = 1:N] (HOW[n] eq v)) > 0

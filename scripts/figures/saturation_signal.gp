@@ -68,7 +68,7 @@ do for [k = 1:words(PAIR)] {
         eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/√d_k" : ""), NDK > 1 ? edge_ : DMIN, onlog(m_), ends_("right offset 0, -1.5"))
         half_ = sqrt(m_ * onlog(y1_)); xh_ = 0; yh_ = 0
         stats ROWS using (at(s, N, "jacobian_norm", "median") && num("value") < half_ && (xh_ == 0 || column("d_k") < xh_) ? (xh_ = column("d_k"), yh_ = onlog(num("value")), 1) : 1) nooutput
-        eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m√d_k)" : ""), xh_, yh_, "right offset -2.5, 0.2")
+        eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m√d_k)" : ""), xh_, yh_, gy(yh_) < 0.1 ? "right offset -2.5, 0.8" : "right offset -2.5, 0.2")
     }
 }
 full(s) = int(word("9 7", s eq "sqrt" ? 2 : 1)); hollow(s) = int(word("8 6", s eq "sqrt" ? 2 : 1))

@@ -56,7 +56,8 @@ if (in(SHOWN, "none") && NR == 1) {
 }
 
 set output OUT
-eval also(less("", RUN, SHOWN))
+UNDRAWN = less("", RUN, SHOWN)
+eval also(over_seeds(SEEDS) . (strlen(UNDRAWN) ? "; " . UNDRAWN : ""))
 LEFT = LOW ? 0.115 : 0.098; LABELS = 0.142; OVER = 0.2
 WIDE = (0.995 - LEFT) / N - LABELS
 LEAD = 0.006 / WIDE
@@ -68,8 +69,8 @@ upper(k) = HEAD - (k > 1 ? SHARE[1] * HIGH + BETWEEN : 0) - (k > 2 ? SHARE[2] * 
 vertical(k) = sprintf("set tmargin at screen %.9g; set bmargin at screen %.9g; LINE_HEIGHT = %.9g", upper(k), upper(k) - SHARE[k] * HIGH, 0.034 / (SHARE[k] * HIGH))
 named(k, text) = y_name(2 + k, text, upper(k) - SHARE[k] * HIGH / 2)
 set multiplot
-eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: on all logits; numbers: last step; %s", \
-    DK, NR > 1 ? ", " . pretty(SHOWN) : "", SEEDS > 1 ? sprintf("median, band quartiles of %d seeds", SEEDS) : "one seed"))
+eval facts(title_, sprintf("d_k = %d%s; ratio = loss / loss of not attending; best scalar: on all logits; numbers: last step", \
+    DK, NR > 1 ? ", " . pretty(SHOWN) : ""))
 eval named(1, "ratio (log scale)")
 eval named(2, "entropy (nats)")
 eval named(3, "cosine")
