@@ -229,7 +229,8 @@ static bool is_named(const layer *l, const factor_layer *made, const factor_fit 
     const int count =
         factor_numbers_match(&made->numbers, x->factor, x->error, x->computed->unit, found);
     /* the error bar says it; and so it does of a rule that one number explains within rounding */
-    if (l->kind == CASE_NUMBER || (l->rule && count == 0)) return true;
+    const bool perhaps = x->error > FACTOR_NUMBER_CHANCE * x->factor; /* nor is it called so then */
+    if (l->kind == CASE_NUMBER || (l->rule && (count == 0 || perhaps))) return true;
     for (int i = 0; i < count; i++)
         if (fabs(found[i]->value - l->factor) <= 0x1p-50 * l->factor ||
             strcmp(found[i]->name, factor_case_name(l->kind)) == 0)

@@ -63,7 +63,7 @@ void factor_judge(const factor_sums *s, tt_size freedom, const factor_given *giv
     fit->error = BAR * standard_error(s, freedom, shared) + 2 * sum * fabs(fit->factor);
     if (fit->misfit > need->misfit || fit->worst > WORST_MOST)
         fit->verdict = FACTOR_NO_FIT;
-    else if (fit->error <= 0.1 * fmax(fabs(fit->factor), need->least))
+    else if (fit->error <= need->bar * fmax(fabs(fit->factor), need->least))
         fit->verdict = FACTOR_FOUND;
 }
 
@@ -172,6 +172,7 @@ static void fit_line(line *f, double *offset, factor_fit *out) {
     out->differences = s.count - s.groups;
     const factor_need need = {.least = 1 / (double)f->l->d_k,
                               .misfit = MISFIT_MOST,
+                              .bar = 0.1,
                               .d_k = f->l->d_k,
                               .differences = FACTOR_DIFFERENCES};
     factor_judge(&s, s.count - s.groups - 1, f->given, &need, out);

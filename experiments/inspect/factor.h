@@ -83,6 +83,7 @@ void factor_sums_add(factor_sums *s, double j, double r, double v, tt_size query
 typedef struct factor_need {
     double least;        /* a factor that matters */
     double misfit;       /* of right factors the misfit is below this */
+    double bar;          /* a bar above this part of the factor tells nothing */
     tt_size d_k;         /* rounding each number of a query moves all its logits */
     tt_size differences; /* so many are needed */
 } factor_need;

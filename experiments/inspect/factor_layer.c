@@ -161,7 +161,7 @@ static void join(factor_fit *to, const factor_fit *x) {
     to->factor = low + (high - low) / 2;
     to->error = (high - low) / 2;
     to->mask.known = false;
-    if (to->error > 0.1 * to->factor) to->verdict = FACTOR_UNKNOWN;
+    if (to->error > 0.03 * to->factor) to->verdict = FACTOR_UNKNOWN;
 }
 
 static factor_fit fit_output(search *s, const factor_logits *l, const factor_given *given, int mask,
@@ -174,18 +174,22 @@ static factor_fit fit_output(search *s, const factor_logits *l, const factor_giv
     return fit;
 }
 
-/* Under all masks; those that hide the same once. */
+/* Under all masks; those that hide the same once. A mask that leaves the factor open may be the
+ * right one. */
 static factor_fit fit_outputs(search *s, const factor_given *given) {
     const double root = sqrt((double)s->plain.d_k);
     factor_fit best = {.verdict = FACTOR_NO_FIT};
+    bool open = false;
     for (int i = 0, found = -1; i < s->masks; i++) {
         if (found >= 0 && same_rows(s, found, i)) continue;
         const factor_fit fit = fit_output(s, &s->plain, given, i, 0x1p-14 / root, 0x1p10);
-        if (found >= 0 && fit.verdict != FACTOR_NO_FIT) join(&best, &fit);
+        open = open || fit.verdict == FACTOR_UNKNOWN;
+        if (found >= 0 && fit.verdict == FACTOR_FOUND) join(&best, &fit);
         if (found < 0 && (i == 0 || fit.verdict == FACTOR_FOUND || fit.misfit < best.misfit))
             best = fit;
         if (found < 0 && fit.verdict == FACTOR_FOUND) found = i;
     }
+    if (open) best.verdict = FACTOR_UNKNOWN;
     return best;
 }
 
@@ -226,7 +230,7 @@ static void join_masks(search *s, const factor_given *given, int mask, factor_fi
     for (int m = 0; s->layer->outputs && m < s->masks; m++) {
         if (m == mask || same_rows(s, m, mask)) continue;
         const factor_fit fit = fit_rule(s, given, to->rule, m);
-        if (fit.verdict != FACTOR_NO_FIT) join(to, &fit);
+        if (fit.verdict == FACTOR_FOUND) join(to, &fit);
     }
 }
 
@@ -234,14 +238,15 @@ static void join_masks(search *s, const factor_given *given, int mask, factor_fi
  * factor on it, which may have been learned. Where a plain factor does as well (`beside`), only a
  * rule as it stands is taken, and only if that is no chance. */
 static bool fit_rules(search *s, const factor_given *given, bool beside, factor_fit *out) {
-    const double chance = 1e-3;
+    const double chance = 1e-5;
     bool found = false;
     for (int r = 0; scaling_at(r); r++)
         for (int m = 0; depends_on_row(scaling_at(r)) && m < s->masks; m++) {
             factor_fit fit = fit_rule(s, given, scaling_at(r), m);
             const bool exact = fabs(fit.factor - 1) <= fit.error + given->computed->unit;
             if (s->starved || fit.verdict != FACTOR_FOUND || (found && !exact)) continue;
-            if (beside && !(exact && fit.error <= chance)) continue;
+            if (beside && !(exact && fit.error <= chance && fit.differences >= FACTOR_ENOUGH))
+                continue;
             if (!s->layer->outputs) set_mask_of_rule(s, given, &fit);
             join_masks(s, given, m, &fit);
             *out = fit;
@@ -262,11 +267,12 @@ static bool is_usual(const search *s, const factor_fit *fit) {
  * below, a few weights are off and not all; that it explains what a finer one does not is believed
  * where there is enough to explain. In calibration the misfit of right ones was from 0.06 to 0.3.
  */
-static void doubt(factor_fit *fit) {
+static void doubt(const search *s, factor_fit *fit) {
+    const tt_size enough = s->layer->outputs ? 8 * FACTOR_ENOUGH : FACTOR_ENOUGH;
     if (fit->verdict != FACTOR_FOUND) return;
     if (fit->misfit < 0.02)
         fit->verdict = FACTOR_NO_FIT;
-    else if (fit->misfit > 1 || fit->differences < FACTOR_ENOUGH)
+    else if (fit->misfit > 1 || fit->differences < enough)
         fit->verdict = FACTOR_UNKNOWN;
 }
 
@@ -277,7 +283,7 @@ static factor_fit fit_in(search *s, const number_format *computed) {
     const bool none = fit.verdict == FACTOR_NO_FIT;
     if (none || (fit.verdict == FACTOR_FOUND && !is_usual(s, &fit)))
         (void)fit_rules(s, &given, !none, &fit);
-    if (computed != s->layer->format) doubt(&fit);
+    if (computed != s->layer->format) doubt(s, &fit);
     return fit;
 }
 

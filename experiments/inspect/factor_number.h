@@ -24,6 +24,9 @@ typedef struct factor_numbers {
 /* For these sizes; d_model is a width to try too, or 0. */
 void factor_numbers_set(factor_numbers *n, const head_files *f, tt_size d_model);
 
+/* A bar that is wider than this part of the factor may hold a number by chance. */
+#define FACTOR_NUMBER_CHANCE 1e-3
+
 /* Those within `error` of the factor, or within one unit `rounding` of themselves, in the order of
  * their table; of one intended its equals are left out. Returns how many. */
 int factor_numbers_match(const factor_numbers *n, double factor, double error, double rounding,

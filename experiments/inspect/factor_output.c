@@ -207,7 +207,7 @@ static void refine(const search *s, double t, factor_fit *out) {
     out->rows = sums.groups;
     out->differences = sums.count;
     const factor_need need = {
-        .misfit = MISFIT_MOST, .d_k = s->l->d_k, .differences = FACTOR_OUTPUTS};
+        .misfit = MISFIT_MOST, .bar = 0.03, .d_k = s->l->d_k, .differences = FACTOR_OUTPUTS};
     factor_judge(&sums, sums.count - 1, s->given, &need, out);
 }
 

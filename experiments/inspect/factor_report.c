@@ -166,12 +166,11 @@ static void print_meaning(FILE *to, const factor_layer *l, const factor_fit *x) 
     const int count = matches(l, x, found);
     if (is_zero(x)) (void)fprintf(to, ": the %s do not depend on q.k", source_name(l));
     if (count == 0 && !is_zero(x)) (void)fputs(", none of the usual numbers", to);
-    for (int i = 0; i < count; i++)
-        (void)fprintf(to, "%s%s%s",
-                      i                      ? "; or "
-                      : found[i]->value == 1 ? ": "
-                                             : " = ",
-                      found[i]->formula, found[i]->meaning);
+    const bool firm = x->error <= FACTOR_NUMBER_CHANCE * fabs(x->factor);
+    for (int i = 0; i < count; i++) {
+        const char *before = !firm ? ", perhaps " : found[i]->value == 1 ? ": " : " = ";
+        (void)fprintf(to, "%s%s%s", i ? "; or " : before, found[i]->formula, found[i]->meaning);
+    }
 }
 
 static void print_mask(FILE *to, const factor_layer *l, const factor_fit *x) {
