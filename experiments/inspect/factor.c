@@ -6,10 +6,11 @@
 #include "tt/elementary.h"
 
 /* A residual beyond this many standard deviations is no rounding. In calibration
- * (tests/calibrate/factors.c) those of right factors stayed below 7. */
+ * (tests/calibrate/factors.c) those of right factors stayed below 8. */
 #define WORST_MOST 10.0
 
-/* Bars are so many standard errors. */
+/* Bars are so many standard errors. In calibration of 10,790 factors from weights none lay outside
+ * its bar, and 1 of 5,147 from outputs. */
 #define BAR 4.0
 
 const char *factor_verdict_name(int i) {
