@@ -205,8 +205,12 @@ static void print_no_fit(FILE *to, const factor_layer *l, const group *g) {
     (void)fprintf(to, "no single factor fits, and none of the rules: at the nearest, %.4g, head ",
                   x->factor);
     print_head(to, l, g->worst);
-    (void)fprintf(to, " is off by %.2g roundings at query %td, %s %td.\n", x->worst, x->query,
+    (void)fprintf(to, " is off by %.2g roundings at query %td, %s %td.", x->worst, x->query,
                   l->outputs ? "column" : "key", x->column);
+    if (l->outputs)
+        (void)fputs(" Tried were factors above 0 under the mask of the options, none and causal.",
+                    to);
+    (void)fputc('\n', to);
 }
 
 static void print_unknown(FILE *to, const factor_layer *l, const factor_fit *x) {
