@@ -183,7 +183,7 @@ bool factor_fit_weights(const factor_logits *l, const factor_given *given, const
                         double *offset, factor_fit *out) {
     line f = {.l = l, .given = given, .p = p};
     f.noise = factor_logit_noise(given->computed, l->d_k);
-    f.y = malloc((size_t)(l->rows * l->keys) * sizeof *f.y);
+    f.y = calloc((size_t)(l->rows * l->keys), sizeof *f.y);
     f.column = malloc((size_t)l->keys * sizeof *f.column);
     const bool good = f.y && f.column;
     *out = (factor_fit){.verdict = FACTOR_UNKNOWN, .factor = NAN, .error = NAN};
