@@ -158,12 +158,12 @@ START_TEST(ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes) {
 }
 END_TEST
 
-START_TEST(what_is_resumed_from_nothing_and_a_folder_that_is_made_are_said) {
+START_TEST(what_is_resumed_from_nothing_and_folders_that_are_made_are_said) {
     (void)shell("rm -rf " SCRATCH "nothing");
-    const captured *c = run_well(SMALL "--resume --output " SCRATCH "nothing/a.csv");
-    assert_says(c->err, "made the folder " SCRATCH "nothing\n");
+    const captured *c = run_well(SMALL "--resume --output " SCRATCH "nothing/at/a.csv");
+    assert_says(c->err, "made the folder " SCRATCH "nothing/at\n");
     assert_says(c->err, "--resume: nothing to go on from; this starts at the beginning\n");
-    c = run_well(SMALL "--output " SCRATCH "nothing/a.csv");
+    c = run_well(SMALL "--output " SCRATCH "nothing/there/a.csv");
     ck_assert_str_eq(c->err, "");
 }
 END_TEST
@@ -593,7 +593,7 @@ Suite *program_suite(void) {
                             the_log_is_nested_as_documented,
                             dash_writes_the_log_to_standard_output_and_nothing_else,
                             ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes,
-                            what_is_resumed_from_nothing_and_a_folder_that_is_made_are_said,
+                            what_is_resumed_from_nothing_and_folders_that_are_made_are_said,
                             a_partial_file_cut_off_in_a_line_is_resumed_too,
                             resume_refuses_a_partial_file_of_other_settings,
                             a_damaged_run_is_not_resumed,

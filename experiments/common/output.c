@@ -90,16 +90,18 @@ bool output_make_folders(const char *path) {
     if (!copy) return false;
     bool good = true;
     size_t made = 0; /* length of the last one that was not there */
+    int count = 0;
     for (char *slash = strchr(copy + 1, '/'); slash && good; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         const bool new = mkdir(copy, 0777) == 0;
         good = new || errno == EEXIST || errno == EISDIR;
         if (new) made = strlen(copy);
+        count += new;
         *slash = '/';
     }
     int reason = errno;
     copy[made] = '\0';
-    if (strchr(copy, '/')) (void)complain("made the folder %s", copy);
+    if (count > 1) (void)complain("made the folder %s", copy);
     free(copy);
     errno = reason;
     return good;

@@ -49,7 +49,8 @@ bool output_may_replace(const output *o);
 /* Whether writing to `path` means a direct write: "-" or an existing non-regular file. */
 bool output_is_direct(const char *path);
 
-/* Makes the folders above `path`; false with errno set if one cannot be made. */
+/* Makes the folders above `path`; false with errno set if one cannot be made. Where it made more
+ * than one, as of a path that is mistyped, a line on standard error says so. */
 bool output_make_folders(const char *path);
 
 /* `path` without a final ".csv", then `ending`: results/a.csv -> results/a_summary.csv. The caller
