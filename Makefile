@@ -91,15 +91,21 @@ $(BUILD)/locale/comma: tests/comma.locale tests/comma.charmap
 	@mkdir -p $(@D)
 	@localedef -c -f tests/comma.charmap -i tests/comma.locale $@ 2>/dev/null || :
 
-test: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/calibrate-verdicts $(BUILD)/locale/comma
+test-build: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/calibrate-verdicts $(BUILD)/locale/comma
+
+test: test-build
 	@mkdir -p $(BUILD)/tests/scratch
 	$(BUILD)/tests/run
 
 # The same tests where every read, write and overflow is watched, a tree of their own each. One test
 # asks for more memory than there is and expects NULL, as the real allocator gives it.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ASAN = BUILD=build/asan CFLAGS="$(CFLAGS) $(SANITIZE)" LDFLAGS="$(SANITIZE)"
 asan:
-	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test BUILD=build/asan CFLAGS="$(CFLAGS) $(SANITIZE)" LDFLAGS="$(SANITIZE)"
+	ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) test $(ASAN)
+
+asan-build:
+	$(MAKE) test-build $(ASAN)
 
 # Threads are in four subcommands only, so these run, with more threads than processors.
 tsan:
@@ -299,4 +305,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-.PHONY: all always example bench same-bits calibrate test asan tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
