@@ -179,6 +179,13 @@ START_TEST(a_map_that_is_too_early_says_so_and_its_figure_has_its_name) {
 }
 END_TEST
 
+START_TEST(a_figure_of_precision_is_of_its_own_file) {
+    if (!have_gnuplot()) return;
+    (void)run_well("precision --d-k 8,16 --seed 0 --quiet --output " SCRATCH "fig_low.csv");
+    assert_plotted("fig_low", SCRATCH "fig_low_precision.svg\n");
+}
+END_TEST
+
 /* By hand: |dL/dWq| 1 to 4, per entry 1 to 0.5, the median row 1 to 0.01, the step 1 to 1.1; and at
  * the end ratio 5, after one scalar 0.5, entropy 0.1 beside the teacher's 2. */
 START_TEST(gradients_and_scalar_are_said_as_they_are) {
@@ -239,6 +246,7 @@ Suite *figures_suite(void) {
                                   a_rate_that_trains_is_drawn_and_what_is_not_is_named,
                                   what_cannot_be_drawn_is_refused_in_one_line,
                                   a_map_that_is_too_early_says_so_and_its_figure_has_its_name,
+                                  a_figure_of_precision_is_of_its_own_file,
                                   gradients_and_scalar_are_said_as_they_are,
                                   progress_names_the_last_run_and_stays_within_the_width};
     return suite_of("figures", tests, LENGTH(tests), 60);
