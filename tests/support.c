@@ -358,3 +358,22 @@ double table_number(const table *t, int row, const char *column) {
     ck_assert_msg(end != text && *end == '\0', "row %d, %s: '%s'", row, column, text);
     return x;
 }
+
+bool have_gnuplot(void) {
+    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
+    puts("note: no gnuplot here; what the figures say is not tested");
+    return false;
+}
+
+char *drawn(const char *figure, const char *csv) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "LC_ALL=C scripts/draw %s " SCRATCH "%s " SCRATCH "drawn.svg 2>" SCRATCH
+                   "drawn.txt",
+                   figure, csv);
+    ck_assert_int_eq(shell(command), 0);
+    char *said = read_whole(SCRATCH "drawn.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+    return read_whole(SCRATCH "drawn.svg");
+}

@@ -101,6 +101,13 @@ void assert_one_line(const char *text, const char *part);
 /* The whole file; fails the test if it cannot be read. The caller frees. */
 char *read_whole(const char *path);
 
+/* Whether figures can be drawn here; notes it where not. */
+bool have_gnuplot(void);
+
+/* The SVG that scripts/draw makes of SCRATCH csv, in a locale without UTF-8; fails the test if it
+ * says a word. The caller frees. */
+char *drawn(const char *figure, const char *csv);
+
 /* Makes the file hold the text. */
 void write_text(const char *path, const char *text);
 

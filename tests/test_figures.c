@@ -7,26 +7,6 @@
 #include "suites.h"
 #include "support.h"
 
-static bool have_gnuplot(void) {
-    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
-    (void)fprintf(stderr, "note: no gnuplot: its figures are not tested\n");
-    return false;
-}
-
-/* The figure of what is in FILE, drawn in a locale without UTF-8. The caller frees. */
-static char *drawn(const char *figure, const char *file) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "LC_ALL=C scripts/draw %s " SCRATCH "%s " SCRATCH "figure.svg 2>" SCRATCH
-                   "figure.txt",
-                   figure, file);
-    ck_assert_int_eq(shell(command), 0);
-    char *said = read_whole(SCRATCH "figure.txt");
-    ck_assert_str_eq(said, "");
-    free(said);
-    return read_whole(SCRATCH "figure.svg");
-}
-
 static void assert_holds(const char *svg, const char *text) {
     ck_assert_msg(strstr(svg, text) != NULL, "no \"%s\" in the figure", text);
 }

@@ -605,26 +605,6 @@ END_TEST
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-static bool have_gnuplot(void) {
-    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
-    puts("note: no gnuplot here; what the figures say is not tested");
-    return false;
-}
-
-/* The SVG that a figure draws of a CSV in SCRATCH; the caller frees. */
-static char *drawn(const char *figure, const char *csv) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "scripts/draw inspect_%s " SCRATCH "%s " SCRATCH "drawn.svg 2>" SCRATCH
-                   "drawn.txt",
-                   figure, csv);
-    ck_assert_int_eq(shell(command), 0);
-    char *said = read_whole(SCRATCH "drawn.txt");
-    ck_assert_str_eq(said, "");
-    free(said);
-    return read_whole(SCRATCH "drawn.svg");
-}
-
 static void assert_drawn_says(const char *figure, const char *csv, const char *const *parts) {
     char *svg = drawn(figure, csv);
     for (; *parts; parts++) ck_assert_msg(strstr(svg, *parts) != NULL, "no %s", *parts);
@@ -649,11 +629,11 @@ START_TEST(the_figures_of_equal_weights_say_what_a_hand_finds) {
     free(inspect_csv("inspect --causal --heads 0 --q " SCRATCH "even.npy --k " SCRATCH "even.npy"));
     /* (ln 1 + ln 2 + ln 3 + ln 4) / 4 = 0.79, and (1 + 1 + 2/3 + 1/2) / 4 = 79% */
     assert_drawn_says(
-        "heads", "inspect.csv",
+        "inspect_heads", "inspect.csv",
         (const char *[]){"One head has 0.79 nats of entropy; equal weights would have 0.79<",
                          "queries x keys 4x4, mask causal<", NULL});
     assert_drawn_says(
-        "weights", "inspect_weights.csv",
+        "inspect_weights", "inspect_weights.csv",
         (const char *[]){"Query i gives keys i and i-1 79% of its weight in layer even, head 0<",
                          "layer even, head 0: 0.79 nats<", NULL});
 }
@@ -666,7 +646,7 @@ START_TEST(the_figure_of_fewer_queries_names_the_key_with_the_most_weight) {
     write_array(SCRATCH "tall_k.npy", 3, (ptrdiff_t[]){2, 2, 1}, k);
     free(inspect_csv("inspect --heads 0,1 --layers 3 --scale none --q " SCRATCH
                      "tall_q.npy --k " SCRATCH "tall_k.npy"));
-    assert_drawn_says("weights", "inspect_weights.csv",
+    assert_drawn_says("inspect_weights", "inspect_weights.csv",
                       (const char *[]){"Key 1 has 100% of the weight in layer 3, head 1; in the "
                                        "other no key has more than 50%<",
                                        "scale none<", NULL});
@@ -684,7 +664,7 @@ START_TEST(the_figure_of_heads_has_a_column_for_each_batch_entry) {
     char command[512];
     (void)snprintf(command, sizeof command, "inspect --q %s --k %s", FILES, FILES);
     free(inspect_csv(command));
-    char *svg = drawn("heads", "inspect.csv");
+    char *svg = drawn("inspect_heads", "inspect.csv");
     ck_assert(strstr(svg, "9 heads have 1.39 nats of entropy; equal weights would have 1.39<"));
     ck_assert(strstr(svg, ", 2 batch entries<") && strstr(svg, ">block_12_out<"));
     ck_assert_int_eq(count_of(svg, ">1.39<"), 3 * 2 * 3);
@@ -703,7 +683,7 @@ START_TEST(names_that_do_not_fit_leave_out_what_all_share) {
         (void)fprintf(to, "blocks.%d.attention,x,0,0,sqrt,1,4,4,2,1,0.7,%s,1.386\n", l,
                       l < 11 ? "1e-7" : "0.5");
     ck_assert(fclose(to) == 0);
-    assert_drawn_says("heads", "long_names.csv",
+    assert_drawn_says("inspect_heads", "long_names.csv",
                       (const char *[]){"In 2 of 13 heads the median norm of a row's softmax "
                                        "Jacobian is below 1e-6 (x)<",
                                        ">layer (blocks.*.attention)<", ">9<", ">10<", ">21<",

@@ -367,25 +367,11 @@ END_TEST
 
 /* ---- The figures ----------------------------------------------------------------------------- */
 
-static bool have_gnuplot(void) {
-    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
-    puts("note: no gnuplot here; what the figures of saturation say is not tested");
-    return false;
-}
-
-/* The SVG of SCRATCH "run.csv" by that script, drawn without a word. The caller frees. */
+/* The figure of a run in SCRATCH. The caller frees. */
 static char *figure(const char *run, const char *script) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "scripts/draw %s " SCRATCH "%s.csv " SCRATCH "%s.svg >" SCRATCH
-                   "figure.txt 2>&1",
-                   script, run, script);
-    ck_assert_msg(shell(command) == 0, "%s of %s was not drawn", script, run);
-    char *said = read_whole(SCRATCH "figure.txt");
-    ck_assert_str_eq(said, "");
-    free(said);
-    (void)snprintf(command, sizeof command, SCRATCH "%s.svg", script);
-    return read_whole(command);
+    char csv[128];
+    (void)snprintf(csv, sizeof csv, "%s.csv", run);
+    return drawn(script, csv);
 }
 
 static void assert_figure_says(const char *run, const char *script, const char *part) {
