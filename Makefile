@@ -292,6 +292,41 @@ check-expected: all
 	for name in stall_runs stall_summary saturation precision thaw_runs map window; do \
 	  cmp $(EXPECTED)/$$name.csv $(BUILD)/expected/$$name.csv || exit 1; done
 
+# ---- The page ------------------------------------------------------------------------------------
+
+# One file for a browser, in which the same C trains: two modules, exact everywhere and with the
+# browser's own multiply-add. Only this needs the tools of `scripts/setup page`.
+WASM_CC ?= clang-19
+WASM_LD ?= wasm-ld-19
+WASM_HEADERS ?= /usr/include/wasm32-wasi
+WASM_LIBS ?= /usr/lib/wasm32-wasi
+WASM_BUILTINS ?= $(lastword $(wildcard /usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a))
+WASM_FLAGS = --target=wasm32-wasi -isystem $(WASM_HEADERS) -O2 $(STANDARD) -D_WASI_EMULATED_SIGNAL -ffp-contract=off \
+             -ffunction-sections -fdata-sections $(WARNINGS) -Iinclude -Iexperiments -MMD -MP
+PAGE = $(BUILD)/page
+PAGE_SOURCES = $(filter-out src/kernels_avx%,$(wildcard src/*.c)) $(wildcard experiments/page/*.c) \
+  $(addprefix experiments/,$(addsuffix .c,common/scaling common/stats saturation/theory \
+    $(addprefix training/,columns kappa ratios recipe rescaled student teacher verdict)))
+
+$(PAGE)/relaxed/%.o: SIMD = -mrelaxed-simd
+define MODULE
+$(PAGE)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$(WASM_CC) $(WASM_FLAGS) -msimd128 $$(SIMD) -c -o $$@ $$<
+
+$(PAGE)/$(1).wasm: $(patsubst %.c,$(PAGE)/$(1)/%.o,$(PAGE_SOURCES))
+	$(WASM_LD) --no-entry --gc-sections --strip-all -z stack-size=262144 --max-memory=1073741824 -o $$@ $$^ \
+	  -L$(WASM_LIBS) -lc -lm $(WASM_BUILTINS)
+endef
+$(eval $(call MODULE,exact))
+$(eval $(call MODULE,relaxed))
+
+page: $(PAGE)/sqrtdk.html
+
+$(PAGE)/sqrtdk.html: scripts/page $(wildcard experiments/page/page.* experiments/page/*.js) $(EXPECTED)/map.csv \
+  $(PAGE)/exact.wasm $(PAGE)/relaxed.wasm
+	scripts/page $(PAGE) >$@.new && mv $@.new $@
+
 # ---- Installing ----------------------------------------------------------------------------------
 
 install: all
@@ -303,6 +338,6 @@ install: all
 clean:
 	rm -rf build
 
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(PAGE)/*/*/*.d $(PAGE)/*/*/*/*.d)
 
-.PHONY: all always example bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

@@ -33,6 +33,14 @@ LANES_INLINE lanes fma_lanes(lanes a, lanes b, lanes c) {
     for (int l = 0; l < TT_WIDTH; l++) c[l] = __builtin_fma(a[l], b[l], c[l]);
     return c;
 }
+#elif defined(__wasm_relaxed_simd__)
+#include <wasm_simd128.h>
+/* Where the browser's processor has it: whoever loads the module looks whether it rounds once. */
+enum { FMA_IS_NATIVE = 1 };
+
+LANES_INLINE lanes fma_lanes(lanes a, lanes b, lanes c) {
+    return (lanes)wasm_f64x2_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
+}
 #else
 enum { FMA_IS_NATIVE = 0 };
 

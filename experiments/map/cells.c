@@ -107,8 +107,7 @@ static double mean_entropy(tt_tensor w) {
     return sum / (double)rows;
 }
 
-/* The formulas of training/kappa.h at the rate and temperature of this step, with |W| in the place
- * of its expectation at the start. */
+/* kappa_now_of of a student that keeps the products. */
 static double kappa_of_product(const trainee *t) {
     const product *p = &t->product;
     const double lr = t->cell->lr * recipe_factor(&t->recipe, p->steps);
@@ -116,20 +115,9 @@ static double kappa_of_product(const trainee *t) {
     return lr * scale * scale * product_weights_squared(p) / 2;
 }
 
-static double kappa_of_student(const trainee *t, tt_size tokens) {
-    const student *s = &t->student;
-    const cell *c = t->cell;
-    const tt_tensor wq = s->parameter[WQ].value, wk = s->parameter[WK].value;
-    const double q = tt_norm(wq.data, tt_tensor_count(wq));
-    const double k = tt_norm(wk.data, tt_tensor_count(wk));
-    const double f = student_temperature(s) * scaling_factor(c->scale, wq.cols, tokens);
-    const double lr = c->lr * recipe_factor(&t->recipe, s->steps);
-    if (c->optimizer->normalised) return lr * f * sqrt((double)wq.cols) * (q + k) / 2;
-    return lr * f * f * (q * q + k * k) / 2;
-}
-
 static double kappa_now(const trainee *t, const table *b) {
-    return t->exact ? kappa_of_product(t) : kappa_of_student(t, b->config->training.tokens);
+    return t->exact ? kappa_of_product(t)
+                    : kappa_now_of(&t->student, t->cell->optimizer, b->config->training.tokens);
 }
 
 static tt_tensor logits_of(const trainee *t) {

@@ -80,6 +80,10 @@ const char *column_name(int i) {
     return i < COLUMNS ? LIST[i].name : NULL;
 }
 
+const char *column_meaning(int i) {
+    return i < COLUMNS ? LIST[i].meaning : NULL;
+}
+
 int column_find(const char *name) {
     for (int i = 0; i < COLUMNS; i++)
         if (strcmp(LIST[i].name, name) == 0) return i;
@@ -216,6 +220,12 @@ static double log_temperature(const student *s) {
     return s->parameter[TAU].value.data ? s->parameter[TAU].value.data[0] : 0;
 }
 
+static double rescaled_ratio(meter *m, const student *s, const teacher *t, double uniform) {
+    return rescaled_loss(m->tape, tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
+                         tt_value(t->tape, t->target), uniform) /
+           uniform;
+}
+
 const char *meter_read(meter *m, const student *s, const teacher *t, double *out) {
     out[LOSS] = student_loss(s);
     out[LOSS_UNIFORM] = student_loss_uniform(s, t);
@@ -229,12 +239,9 @@ const char *meter_read(meter *m, const student *s, const teacher *t, double *out
     out[MOVED] = moved(s);
     read_row_gradients(m, s, out);
     read_sharpness(m, s, t, out);
-    out[COS_M] = score_matrix_cosine(m, s, t);
+    out[COS_M] = m->brief ? NAN : score_matrix_cosine(m, s, t);
     if (tt_tape_error(m->tape)) return tt_tape_error(m->tape);
-    out[RATIO_RESCALED] =
-        rescaled_loss(m->tape, tt_attention_logits(s->tape, s->output), tt_value(s->tape, s->v),
-                      tt_value(t->tape, t->target), out[LOSS_UNIFORM]) /
-        out[LOSS_UNIFORM];
+    out[RATIO_RESCALED] = m->brief ? NAN : rescaled_ratio(m, s, t, out[LOSS_UNIFORM]);
     out[LOGIT_STEP] = 0;
     for (int i = WQ; i <= WK; i++) {
         const tt_tensor w = s->parameter[i].value;

@@ -15,6 +15,9 @@ int columns_count(void);
 /* The name of column i, or NULL from their count up. */
 const char *column_name(int i);
 
+/* What it is, in a line. */
+const char *column_meaning(int i);
+
 /* The column of that name; -1 if there is none. */
 int column_find(const char *name);
 
@@ -31,6 +34,7 @@ typedef struct meter {
     double entropy_teacher; /* mean over its rows */
     tt_tensor weight[2];    /* Wq, Wk as they were when read; then their change */
     double log_temperature; /* likewise */
+    bool brief;             /* without cos_m and ratio_rescaled, which cost most: these are nan */
 } meter;
 
 bool meter_new(meter *m, const training_config *config);

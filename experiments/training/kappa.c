@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "training/columns.h"
+#include "tt/norm.h"
 
 double kappa_per_lr(const scaling *rule, const optimizer *o, const training_config *config,
                     double gain) {
@@ -56,4 +57,14 @@ bool kappa_measure(const scaling *const *rule, int count, const optimizer *o, co
     meter_free(&m);
     teacher_free(&t);
     return good;
+}
+
+double kappa_now_of(const student *s, const optimizer *o, tt_size tokens) {
+    const tt_tensor wq = s->parameter[WQ].value, wk = s->parameter[WK].value;
+    const double q = tt_norm(wq.data, tt_tensor_count(wq));
+    const double k = tt_norm(wk.data, tt_tensor_count(wk));
+    const double f = student_temperature(s) * scaling_factor(s->rule, wq.cols, tokens);
+    const double lr = s->lr * recipe_factor(s->recipe, s->steps);
+    if (o->normalised) return lr * f * sqrt((double)wq.cols) * (q + k) / 2;
+    return lr * f * f * (q * q + k * k) / 2;
 }

@@ -13,7 +13,7 @@
 
 #include "common/scaling.h"
 #include "training/recipe.h"
-#include "training/teacher.h"
+#include "training/student.h"
 
 /* kappa at lr 1 of students of this shape whose first Wq, Wk are multiplied by gain; nan for a rule
  * without a constant factor. */
@@ -26,5 +26,9 @@ double kappa_per_lr(const scaling *rule, const optimizer *o, const training_conf
  * draws. out[count]; false without memory. */
 bool kappa_measure(const scaling *const *rule, int count, const optimizer *o, const recipe *r,
                    const training_config *config, double gain, uint64_t seed, double *out);
+
+/* The same formulas at the student's present weights, rate and temperature, |W| taking the place of
+ * its expectation at the start; nan for a rule without a constant factor. */
+double kappa_now_of(const student *s, const optimizer *o, tt_size tokens);
 
 #endif

@@ -13,6 +13,16 @@ const char *verdict_name(int i) {
     return NAMES[i];
 }
 
+const char *verdict_meaning(int i) {
+    static const char *const MEANINGS[VERDICTS + 1] = {
+        [TRAINED] = "a tenth of the loss of not attending, or less",
+        [EARLY] = "too few steps of this size to say",
+        [SLOW] = "not trained, and not stalled",
+        [STALLED] = "no better than not attending, and hardly better than halfway",
+        [DIVERGED] = "a loss or a weight ceased to be finite"};
+    return MEANINGS[i];
+}
+
 verdict verdict_of(double ratio, double middle, bool early) {
     if (!isfinite(ratio)) return DIVERGED;
     if (ratio <= 0.1) return TRAINED;

@@ -11,6 +11,9 @@ typedef enum verdict { TRAINED, EARLY, SLOW, STALLED, DIVERGED, VERDICTS } verdi
 /* By verdict, or NULL from their count up. */
 const char *verdict_name(int i);
 
+/* What it says of a run, in a few words; likewise. */
+const char *verdict_meaning(int i);
+
 /* By a run's ratio, loss / loss_uniform over its last 20 steps, and the same around its middle; all
  * of them within the steps that were taken:
  *   trained   ratio <= 0.1: attention removes nine tenths of what not attending leaves
