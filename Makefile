@@ -305,8 +305,8 @@ WASM_FLAGS = --target=wasm32-wasi -isystem $(WASM_HEADERS) -O2 $(STANDARD) -D_WA
              -ffunction-sections -fdata-sections $(WARNINGS) -Iinclude -Iexperiments -MMD -MP
 PAGE = $(BUILD)/page
 PAGE_SOURCES = $(filter-out src/kernels_avx%,$(wildcard src/*.c)) $(wildcard experiments/page/*.c) \
-  $(addprefix experiments/,$(addsuffix .c,common/scaling common/stats saturation/theory \
-    $(addprefix training/,columns kappa ratios recipe rescaled student teacher verdict)))
+  $(addprefix experiments/,$(addsuffix .c,common/scaling common/stats map/grid saturation/theory \
+    $(addprefix training/,columns kappa product ratios recipe rescaled student teacher verdict)))
 
 $(PAGE)/relaxed/%.o: SIMD = -mrelaxed-simd
 define MODULE

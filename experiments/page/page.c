@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "common/stats.h"
+#include "map/grid.h"
+#include "saturation/theory.h"
 #include "training/columns.h"
 #include "training/kappa.h"
 #include "training/ratios.h"
@@ -129,19 +131,59 @@ static double first_kappa(const trainee *t, const scaling *rule, double lr, doub
     return lr * per_lr;
 }
 
+/* Student `which` from now on: kappa, lr, gain and the recipe are set; its optimizer was. */
+static int enrol(int which, const scaling *rule, double lr, double gain) {
+    trainee *t = &now.trainee[which];
+    const student_config config = {rule, gain, t->optimizer, lr, &t->recipe};
+    t->diverged = false;
+    t->active = lr > 0 && isfinite(lr) && student_new(&t->student, &now.teacher, &config);
+    return t->active;
+}
+
+/* A place for student `which` with this optimizer; NULL if there is none. */
+static trainee *place(int which, int method) {
+    if (!now.there || !within(which, 0, PAGE_STUDENTS - 1) || method < 0) return NULL;
+    dismiss(which);
+    now.trainee[which].optimizer = optimizer_at(method);
+    now.trainee[which].recipe = RECIPE_PLAIN;
+    return now.trainee[which].optimizer ? &now.trainee[which] : NULL;
+}
+
 int page_student(int which, int rule, int method, double lr, double gain) {
     const scaling *s = rule < 0 ? NULL : scaling_at(rule);
-    if (!now.there || !within(which, 0, PAGE_STUDENTS - 1) || !s || method < 0) return 0;
-    trainee *t = &now.trainee[which];
-    dismiss(which);
-    t->optimizer = optimizer_at(method);
-    t->recipe = RECIPE_PLAIN;
-    t->diverged = false;
-    if (!t->optimizer || !(lr > 0 && isfinite(lr) && gain > 0 && isfinite(gain))) return 0;
-    const student_config config = {s, gain, t->optimizer, lr, &t->recipe};
+    trainee *t = place(which, method);
+    if (!t || !s || !(gain > 0 && isfinite(gain))) return 0;
     t->kappa = first_kappa(t, s, lr, gain);
-    t->active = student_new(&t->student, &now.teacher, &config);
-    return t->active;
+    return enrol(which, s, lr, gain);
+}
+
+int page_point(int which, int method, double sigma0, double kappa) {
+    trainee *t = place(which, method);
+    if (!t || !(sigma0 > 0 && isfinite(sigma0) && kappa > 0 && isfinite(kappa))) return 0;
+    const int64_t d_k = now.teacher.config.d_k, seed = (int64_t)now.seed;
+    const scaling *rule = scaling_find("sqrt");
+    const map_config config = {.optimizer = &t->optimizer,
+                               .optimizer_count = 1,
+                               .scale = &rule,
+                               .scale_count = 1,
+                               .d_k = &d_k,
+                               .d_k_count = 1,
+                               .sigma0 = &sigma0,
+                               .kappa = &kappa,
+                               .sigma0_count = 1,
+                               .kappa_count = 1,
+                               .seed = &seed,
+                               .seed_count = 1,
+                               .training = now.teacher.config,
+                               .recipe = RECIPE_PLAIN,
+                               .steps = PAGE_STEPS};
+    map m;
+    if (!map_new(&m, &config)) return 0;
+    const cell c = m.cells[0];
+    t->recipe = cell_recipe(&config, &c);
+    t->kappa = kappa;
+    map_free(&m);
+    return enrol(which, rule, c.lr, c.gain);
 }
 
 int page_next(void) {
@@ -240,4 +282,17 @@ double page_sigma_now(int which) {
     if (!t) return NAN;
     const tt_tensor z = tt_attention_logits(t->student.tape, t->student.output);
     return z.data ? stats_deviation(z.data, tt_tensor_count(z)) : NAN;
+}
+
+/* ---- Saturation ------------------------------------------------------------------------------ */
+
+const double *page_theory(int n, int d_k, int rule) {
+    static theory_moments moments;
+    const scaling *s = rule < 0 ? NULL : scaling_at(rule);
+    if (!s || !within(n, 1, 4096) || !within(d_k, 1, 65536)) return NULL;
+    /* what the first projection is smaller by, the logits of random queries are, too */
+    const double factor = scaling_factor(s, d_k, n) * scaling_query_gain(s, d_k);
+    if (!(factor * sqrt((double)d_k) <= 64)) return NULL;
+    theory_qk(n, d_k, factor, &moments);
+    return &moments.sum_w2;
 }

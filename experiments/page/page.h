@@ -49,6 +49,9 @@ int page_teacher(int d_k, int tokens, int batch, double seed) PAGE_EXPORT(teache
  * times gain. Likewise. */
 int page_student(int which, int rule, int method, double lr, double gain) PAGE_EXPORT(student);
 
+/* Likewise the cell of `map` at this point of its plane. */
+int page_point(int which, int method, double sigma0, double kappa) PAGE_EXPORT(point);
+
 /* The teacher's next batch. Likewise. */
 int page_next(void) PAGE_EXPORT(next);
 
@@ -81,6 +84,12 @@ double page_ratio(int which) PAGE_EXPORT(ratio);
 double page_kappa(int which) PAGE_EXPORT(kappa);
 double page_kappa_now(int which) PAGE_EXPORT(kappa_now);
 double page_sigma_now(int which) PAGE_EXPORT(sigma_now);
+
+/* ---- Saturation ------------------------------------------------------------------------------ */
+
+/* The exact means of a row of n keys at this width (theory_moments, in its order) under a rule;
+ * NULL for a rule that divides by norms, or where theory.h does not go. */
+const double *page_theory(int n, int d_k, int rule) PAGE_EXPORT(theory);
 
 /* ---- Arithmetic ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,681 @@
+// page.js: settings, links and pictures; all numbers come from the worker, which runs the C module.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const WITH = 1, WITHOUT = 0, THIRD = 2, KIND = ["without", "with", "third"];
+const VIEWS = ["train", "map", "saturation", "steps"];
+let c, worker; // what the module says of itself; the worker
+
+// ---- Numbers for people ------------------------------------------------------------------------
+
+const raised = (n) => String(n).replace(/./g, (d) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(d)]);
+function short(x, digits = 2) {
+    if (!Number.isFinite(x)) return Number.isNaN(x) ? "–" : "infinite";
+    if (x === 0) return "0";
+    const size = Math.abs(x);
+    if (size >= 1e-3 && size < 1e5) return String(Number(x.toPrecision(digits)));
+    const [front, power] = x.toExponential(digits - 1).split("e");
+    return `${front}·10${raised(Number(power))}`;
+}
+const power = (p) => (p >= -2 && p <= 3 ? String(Number(`1e${p}`)) : `10${raised(p)}`);
+
+function element(name, attributes, ...inside) {
+    const made = name === name.toLowerCase() && SHAPES.has(name) ? document.createElementNS(SVG, name)
+        : document.createElement(name);
+    for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
+}
+const SHAPES = new Set(["path", "text", "tspan", "rect", "circle", "line", "g", "title"]);
+
+// ---- Settings: a line each, with the command line's names and limits ------------------------------
+
+const between = (least, most, standard) => ({ least, most, standard });
+let SETTINGS; // once the module has said its limits
+const now = {};
+
+function describe() {
+    const { d_k, tokens, batch } = c.limits, names = (list) => list.map((x) => x.name);
+    SETTINGS = {
+        "d-k": { ...between(1, d_k, Math.min(512, d_k)), whole: true },
+        tokens: { ...between(2, tokens, 16), whole: true },
+        lr: { ...between(1e-6, 1e6, null), follows: () => optimizer().lr },
+        batch: { ...between(1, batch, c.engine === "relaxed" ? 32 : 8), whole: true },
+        scale: { words: names(c.rules).filter((x) => x !== "none").map((x) => `none,${x}`), standard: "none,sqrt" },
+        optimizer: { words: names(c.optimizers), standard: c.optimizers[0].name },
+        seed: { ...between(0, 4294967295, 0), whole: true },
+        sigma0: { ...between(1e-3, 1e3, null) },
+        kappa: { ...between(1e-4, 1e5, null) },
+        keys: { ...between(2, 256, 16), whole: true },
+        lesson: { words: names(c.lessons), standard: c.lessons[0]?.name },
+        causal: { words: ["yes"], standard: null },
+        backward: { words: ["yes"], standard: null },
+        view: { words: VIEWS, standard: "train" },
+        engine: { words: ["exact", "relaxed"], standard: null },
+    };
+}
+
+const rule = () => c.rules.find((r) => r.name === now.scale.split(",")[1]);
+const optimizer = () => c.optimizers.find((o) => o.name === now.optimizer);
+const rate = () => now.lr ?? optimizer().lr;
+const withName = () => (rule().name === "sqrt" ? "with 1/√dₖ" : `with ${rule().name}`);
+const label = (i) => [("without"), withName(), "your point"][i];
+
+// A text of a link becomes a setting; what is wrong with it is said, and it is clamped.
+function read(name, text) {
+    const s = SETTINGS[name];
+    if (s.words) return s.words.includes(text) ? [text]
+        : [s.standard, `${name}=${text.slice(0, 40)}: expected ${s.words.join(" or ")}`];
+    const x = text.trim() === "" ? NaN : Number(text);
+    if (!Number.isFinite(x) || (s.whole && !Number.isInteger(x)))
+        return [s.standard, `${name}=${text.slice(0, 40)}: expected a ${s.whole ? "whole " : ""}number from ${s.least} to ${s.most}`];
+    const clamped = Math.min(s.most, Math.max(s.least, x));
+    return clamped === x ? [x] : [clamped, `${name}=${text.slice(0, 40)}: from ${s.least} to ${s.most} here, so ${clamped}`];
+}
+
+function readLink() {
+    const said = [];
+    for (const name in SETTINGS) now[name] = SETTINGS[name].standard;
+    for (const [name, text] of new URLSearchParams(location.hash.slice(1))) {
+        if (!Object.hasOwn(SETTINGS, name)) {
+            said.push(`${name.slice(0, 40)} is no setting`);
+            continue;
+        }
+        const [value, wrong] = read(name, text);
+        now[name] = value;
+        if (wrong) said.push(wrong);
+    }
+    if ((now.sigma0 === null) !== (now.kappa === null)) now.sigma0 = now.kappa = null;
+    say(said.length ? `The link: ${said.join("; ")}.` : "");
+}
+
+const LINKED = {
+    train: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed"],
+    map: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed", "sigma0", "kappa"],
+    saturation: ["d-k", "keys", "scale"],
+    steps: ["lesson", "scale", "causal", "backward"],
+};
+function link() {
+    const words = now.view === "train" ? [] : [`view=${now.view}`];
+    for (const name of LINKED[now.view])
+        if (now[name] !== null && (name === "d-k" || name === "scale" || now[name] !== SETTINGS[name].standard))
+            words.push(`${name}=${now[name]}`);
+    if (now.engine) words.push(`engine=${now.engine}`);
+    return `#${words.join("&")}`;
+}
+
+// The command that computes what the view shows.
+function command() {
+    const given = (...names) => names.filter((n) => now[n] !== null && now[n] !== STANDARD[n]).map((n) => ` --${n} ${now[n]}`).join("");
+    const STANDARD = { tokens: 16, batch: 32, scale: "none,sqrt", optimizer: "sgd", keys: null };
+    const steps = ` --seed ${now.seed} --steps ${Math.max(1, frames.steps)}`;
+    if (now.view === "saturation") return `sqrtdk saturation --d-k 1..${c.limits.d_k} --keys ${now.keys} --scale ${now.scale}`;
+    if (now.view === "steps") return lessonCommand();
+    if (now.view === "map" && now.sigma0 !== null)
+        return `sqrtdk map --d-k ${now["d-k"]} --sigma0 ${now.sigma0} --kappa ${now.kappa}${given("tokens", "batch", "optimizer")}${steps}`;
+    return `sqrtdk stall --d-k ${now["d-k"]}${given("tokens", "batch", "optimizer", "lr", "scale")}${steps}`;
+}
+
+function say(text) {
+    $("notice").hidden = !text;
+    $("notice").textContent = text;
+}
+
+// ---- Controls ----------------------------------------------------------------------------------
+
+// A slider goes over stops, and shows the nearest one to a value that a link gave.
+const STOPS = {
+    "d-k": () => [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024].filter((x) => x <= c.limits.d_k),
+    tokens: () => Array.from({ length: c.limits.tokens - 1 }, (_, i) => i + 2),
+    batch: () => [1, 2, 4, 8, 16, 32].filter((x) => x <= c.limits.batch),
+    lr: () => [-4, -3, -2, -1, 0, 1, 2].flatMap((p) => [1, 2, 5].map((x) => Number(`${x}e${p}`))).concat(1000),
+    keys: () => [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256],
+};
+const nearest = (stops, x) => stops.reduce((best, s, i) => (Math.abs(Math.log(s / x)) < Math.abs(Math.log(stops[best] / x)) ? i : best), 0);
+const value = (name) => (name === "lr" ? rate() : now[name]);
+
+function makeControls() {
+    for (const name in STOPS) {
+        const slider = $(name), stops = STOPS[name]();
+        slider.min = 0;
+        slider.max = stops.length - 1;
+        slider.oninput = () => change(name, stops[slider.value]);
+    }
+    const fill = (id, list, text) => $(id).replaceChildren(...list.map((x) => element("option", { value: x.name, title: x.source || x.meaning }, text(x))));
+    fill("scale", c.rules.filter((r) => r.name !== "none"), (r) => `${r.name}: ${r.meaning}`);
+    fill("optimizer", c.optimizers, (o) => o.name);
+    fill("lesson", c.lessons, (l) => l.name);
+    $("scale").onchange = () => change("scale", `none,${$("scale").value}`);
+    $("optimizer").onchange = () => change("optimizer", $("optimizer").value, (now.lr = null));
+    $("lesson").onchange = () => change("lesson", $("lesson").value);
+    for (const flag of ["causal", "backward"]) $(flag).onchange = () => change(flag, $(flag).checked ? "yes" : null);
+    $("seed").onchange = () => {
+        const [seed, wrong] = read("seed", $("seed").value);
+        say(wrong ? `${wrong}.` : "");
+        change("seed", seed);
+    };
+    for (const form of document.forms) form.onsubmit = (e) => e.preventDefault();
+}
+
+function showControls() {
+    for (const name in STOPS) {
+        const x = value(name), text = name === "lr" ? short(x, 3) : String(x);
+        $(name).value = nearest(STOPS[name](), x);
+        $(name).setAttribute("aria-valuetext", text);
+        $(`${name}-value`).textContent = text;
+    }
+    $("scale").value = rule().name;
+    $("optimizer").value = now.optimizer;
+    $("seed").value = now.seed;
+    $("lesson").value = now.lesson;
+    for (const flag of ["causal", "backward"]) $(flag).checked = now[flag] === "yes";
+    $("with-name").textContent = withName();
+    $("numbers").tHead.rows[0].cells[1].textContent = withName();
+}
+
+// A setting of the training starts it anew, from the same weights for the same numbers.
+function change(name, to) {
+    now[name] = to;
+    if (name === "keys") curves();
+    else if (["lesson", "causal", "backward"].includes(name)) lesson(name === "lesson");
+    else restart();
+    showAll();
+    store();
+}
+
+function store() {
+    try {
+        history.replaceState(null, "", link());
+    } catch {
+        location.hash = link(); // a browser that keeps files' addresses as they are
+    }
+}
+
+function show(view, focus) {
+    now.view = view;
+    for (const v of VIEWS) {
+        $(v).hidden = v !== view;
+        $(`tab-${v}`).setAttribute("aria-selected", v === view);
+        $(`tab-${v}`).tabIndex = v === view ? 0 : -1;
+    }
+    const trains = view === "train" || view === "map";
+    $("controls").hidden = view === "steps";
+    for (const id of ["tokens", "lr", "batch", "optimizer", "seed"]) $(id).closest("label").hidden = !trains;
+    $("bar").hidden = !trains;
+    if (!trains && frames.playing) pause();
+    if (focus) $(`tab-${view}`).focus();
+    if (view === "saturation") curves();
+    if (view === "steps") lesson();
+    showAll();
+    store();
+}
+
+// ---- Training ----------------------------------------------------------------------------------
+
+let frames; // what came of the present run
+function restart(play = false) {
+    const id = (frames?.id ?? 0) + 1, at = (list, name) => list.findIndex((x) => x.name === name);
+    const method = at(c.optimizers, now.optimizer);
+    const one = (name) => ({ rule: at(c.rules, name), optimizer: method, lr: rate(), gain: 1 });
+    const point = now.sigma0 !== null && { optimizer: method, sigma0: now.sigma0, kappa: now.kappa };
+    frames = { id, steps: 0, playing: false, done: false, ratios: [[], [], []], trail: [[], [], []], last: null, said: "" };
+    worker.postMessage({ do: "start", run: { id, d_k: now["d-k"], tokens: now.tokens, batch: now.batch, seed: now.seed,
+        columns: c.columns.length, every: still.matches ? 500 : 40, students: [one("none"), one(rule().name), point || null] } });
+    if (play) start();
+}
+
+function start() {
+    if (frames.done) restart();
+    frames.playing = true;
+    worker.postMessage({ do: "play" });
+    showBar();
+}
+
+function pause() {
+    frames.playing = false;
+    worker.postMessage({ do: "pause" });
+    showBar();
+}
+
+function onFrame(m) {
+    if (m.id !== frames.id) return;
+    const ended = frames.playing && !m.playing;
+    m.students.forEach((s, i) => {
+        if (!s) return;
+        s.ratios.forEach((r, k) => (frames.ratios[i][s.from + k] = r));
+        frames.trail[i].push([s.kappaNow, s.sigma]);
+    });
+    Object.assign(frames, { steps: m.steps, done: m.done, last: m });
+    if (m.done || m.playing) frames.playing = m.playing;
+    if (ended) showBar();
+    later();
+}
+
+let drawing = false;
+function later() {
+    if (drawing) return;
+    drawing = true;
+    requestAnimationFrame(() => {
+        drawing = false;
+        showAll();
+    });
+}
+
+const timings = []; // of drawing, for the tests
+function showAll() {
+    const began = performance.now();
+    showControls();
+    showBar();
+    if (now.view === "train") showTrain();
+    if (now.view === "map") showMap();
+    if (now.view === "saturation") showSaturation();
+    $("command").textContent = command();
+    timings.push(performance.now() - began);
+    if (timings.length > 200) timings.shift();
+}
+
+function showBar() {
+    $("play").textContent = frames.playing ? "Pause" : frames.done ? "Play again" : "Play";
+    $("step").disabled = frames.done;
+    $("at").textContent = frames.last ? `step ${frames.steps} of ${c.limits.steps}` : "";
+}
+
+// ---- Train: sentence, curve, maps, table ---------------------------------------------------------
+
+function times(ratio) {
+    if (!Number.isFinite(ratio)) return "";
+    return ratio >= 1 ? ` at ${short(ratio)} times the loss of not attending` : ` at ${short(100 * ratio)} % of the loss of not attending`;
+}
+
+function showSentence() {
+    const parts = [WITH, WITHOUT, THIRD].filter((i) => frames.last.students[i]).map((i) => {
+        const s = frames.last.students[i], verdict = c.verdicts[s.verdict];
+        const word = element("b", { class: KIND[i], title: verdict.meaning }, verdict.name);
+        const name = i === WITHOUT ? "without the scale" : label(i);
+        return [element("span", { class: KIND[i] }, i === WITH ? name[0].toUpperCase() + name.slice(1) : name), ": ", word, times(s.ratio)];
+    });
+    const quiet = ` (after ${frames.steps} step${frames.steps === 1 ? "" : "s"}; median of the last 20)`;
+    $("sentence").replaceChildren(...parts.flatMap((p, i) => (i ? ["; ", ...p] : p)), ".", element("span", { class: "quiet" }, quiet));
+    const verdicts = frames.last.students.map((s) => s?.verdict).join();
+    // read out at a pause and where a verdict changes, not at every step
+    if (frames.playing && verdicts === frames.said) return;
+    frames.said = verdicts;
+    $("said").textContent = $("sentence").textContent;
+}
+
+function showTrain() {
+    if (!frames.last) return;
+    showSentence();
+    showCurve();
+    showHeat();
+    showNumbers();
+}
+
+const FRAME = { left: 58, right: 118, top: 12, bottom: 46 };
+// A chart's axes: x and y map to the picture; ticks are [value, text].
+function axes(svg, x, y, xs, ys, name) {
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number), { left, right, top, bottom } = FRAME;
+    const out = [element("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` })];
+    for (const [v, t] of ys) out.push(element("text", { class: "quiet", x: left - 7, y: y(v) + 5, "text-anchor": "end" }, t));
+    for (const [v, t] of xs) out.push(element("text", { class: "quiet", x: x(v), y: height - bottom + 18, "text-anchor": "middle" }, t));
+    out.push(element("text", { class: "quiet", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, name));
+    return out;
+}
+
+function showCurve() {
+    const svg = $("curve"), { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 400 - top - bottom;
+    const all = frames.ratios.flat().filter((r) => r > 0 && Number.isFinite(r)), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
+    const low = Math.max(-8, Math.min(-2, Math.floor(Math.log10(Math.min(...all, 1))))), high = Math.min(8, Math.max(1, Math.ceil(Math.log10(Math.max(...all, 1)))));
+    const x = (step) => left + (width * step) / end;
+    const y = (r) => top + (height * (high - Math.min(high, Math.max(low, Math.log10(r))))) / (high - low);
+    const ys = [], xs = [0, 1, 2, 3, 4, 5].map((i) => [(i * end) / 5, String((i * end) / 5)]);
+    for (let p = low; p <= high; p++) ys.push([10 ** p, power(p)]);
+    const out = axes(svg, x, y, xs, ys, "training step");
+    [[1, ["no better than", "not attending"]], [0.1, [c.verdicts[0].name]]].forEach(([r, words]) => {
+        out.push(element("path", { class: "mark", d: `M${left} ${y(r)}H${left + width}` }));
+        words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
+    });
+    // labels at the lines' ends, apart from each other and inside the frame
+    const ends = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length).map((i) => {
+        const r = frames.ratios[i];
+        out.push(element("path", { class: KIND[i], d: r.map((v, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(Number.isFinite(v) ? v : 10 ** high).toFixed(1)}`).join("") }));
+        return { i, x: x(r.length - 1), y: y(Number.isFinite(r.at(-1)) ? r.at(-1) : 10 ** high) };
+    }).sort((a, b) => a.y - b.y);
+    ends.forEach((e, k) => {
+        const beside = e.x > left + width - 90, above = beside ? e.y - 9 : e.y + 5;
+        e.at = k ? Math.max(above, ends[k - 1].at + 17) : Math.max(above, top + 12);
+        const gone = frames.last.students[e.i].diverged ? ` ${c.verdicts.at(-1).name}` : "";
+        out.push(element("circle", { class: `dot ${KIND[e.i]}`, cx: e.x, cy: e.y, r: 4 }),
+            element("text", { class: KIND[e.i], x: beside ? e.x - 8 : e.x + 8, y: e.at, "text-anchor": beside ? "end" : "start" }, label(e.i) + gone));
+    });
+    svg.replaceChildren(...out);
+    if (!frames.playing)
+        svg.setAttribute("aria-label", `Loss over the loss of not attending against the training step, log scale. ${$("sentence").textContent}`);
+}
+
+// ---- The maps of one sequence ----
+
+let colours = null, cursor = null;
+function palette() {
+    const style = getComputedStyle(document.documentElement), get = (n) => style.getPropertyValue(n).trim();
+    const rgb = (hex) => (hex.length === 4 ? [...hex.slice(1)].map((d) => d + d) : hex.slice(1).match(/../g)).map((d) => parseInt(d, 16));
+    const [zero, full] = [rgb(get("--paper")), rgb(get("--full"))];
+    return { ink: get("--ink"), line: get("--line"), kind: [get("--without"), get("--with")],
+        shade: (w) => `rgb(${zero.map((z, i) => Math.round(z + (full[i] - z) * w)).join()})` };
+}
+
+function heat(canvas, weights, gradients, kind) {
+    const n = now.tokens, dpr = devicePixelRatio || 1, wide = canvas.clientWidth, side = gradients ? wide / 1.32 : wide;
+    if (canvas.width !== Math.round(wide * dpr) || canvas.height !== Math.round(side * dpr)) {
+        canvas.width = Math.round(wide * dpr);
+        canvas.height = Math.round(side * dpr);
+    }
+    const g = canvas.getContext("2d"), s = side / n;
+    g.setTransform(dpr, 0, 0, dpr, 0, 0);
+    g.clearRect(0, 0, wide, side);
+    for (let r = 0; r < n; r++)
+        for (let k = 0; k < n; k++) {
+            g.fillStyle = colours.shade(Math.min(1, weights[r * n + k]));
+            g.fillRect(k * s, r * s, s + 0.5, s + 0.5);
+        }
+    g.strokeStyle = colours.line;
+    g.strokeRect(0.5, 0.5, side - 1, side - 1);
+    for (let r = 0; gradients && r < n; r++) {
+        const long = Math.min(1, Math.max(0, (Math.log10(gradients[r]) + 8) / 8)) * (wide - side - 6);
+        g.fillStyle = colours.kind[kind];
+        g.fillRect(side + 5, r * s + s * 0.15, Math.max(long, 1), s * 0.7);
+        // stripes, so that orange is told from blue without its colour
+        if (kind === WITHOUT) for (let x = 4; x < long; x += 5) g.clearRect(side + 5 + x, r * s, 1.2, s);
+    }
+    if (!cursor) return;
+    g.strokeStyle = colours.ink;
+    g.lineWidth = 2;
+    g.strokeRect(cursor.k * s, cursor.r * s, s, s);
+    g.lineWidth = 1;
+}
+
+function showHeat() {
+    const { students, teacher } = frames.last, n = now.tokens;
+    if (teacher.length !== n * n) return;
+    colours ??= palette();
+    heat($("heat-teacher"), teacher, null);
+    for (const i of [WITHOUT, WITH]) heat($(`heat-${i}`), students[i].weights, students[i].gradients, i);
+    if (cursor) {
+        const { r, k } = cursor, at = r * n + k, w = (x) => short(x, 3);
+        $("cell").textContent = `Query ${r + 1}, key ${k + 1}: teacher ${w(teacher[at])}; ${withName()} ${w(students[WITH].weights[at])}, without ${w(students[WITHOUT].weights[at])}. ` +
+            `Gradient through row ${r + 1}: ${w(students[WITH].gradients[r])} and ${w(students[WITHOUT].gradients[r])}.`;
+    }
+    if (frames.playing) return;
+    const sharp = (weights) => [...Array(n).keys()].filter((r) => Math.max(...weights.slice(r * n, r * n + n)) > 0.9).length;
+    const words = (name, weights) => `Attention of ${name}: ${sharp(weights)} of ${n} rows have a weight above 0.9.`;
+    $("heat-teacher").setAttribute("aria-label", words("the teacher", teacher));
+    for (const i of [WITHOUT, WITH])
+        $(`heat-${i}`).setAttribute("aria-label", `${words(`the student ${label(i)}`, students[i].weights)} Median gradient through a row of the batch: ${short(column(i, "row_grad_median"))}.`);
+}
+
+function pointAt(e) {
+    const box = e.currentTarget.getBoundingClientRect(), s = box.height / now.tokens;
+    const r = Math.floor((e.clientY - box.top) / s), k = Math.floor((e.clientX - box.left) / s);
+    if (r >= 0 && k >= 0 && r < now.tokens && k < now.tokens) cursor = { r, k };
+    later();
+}
+
+// Moves {r, k} by an arrow key inside rows x cols; false for another key.
+function moved(e, at, rows, cols) {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[e.key];
+    if (!by || e.ctrlKey || e.altKey || e.metaKey) return false;
+    e.preventDefault();
+    at.r = Math.min(rows - 1, Math.max(0, at.r + by[0]));
+    at.k = Math.min(cols - 1, Math.max(0, at.k + by[1]));
+    return true;
+}
+
+// ---- The table ----
+
+const column = (i, name) => frames.last.students[i].columns[c.columns.findIndex((x) => x.name === name)];
+const ROWS = ["row_grad_median", "grad_wq", "grad_wq_rms", "logit_step", "entropy_mean", "max_weight_mean", "argmax_agreement"];
+
+// A median stands in the program's list below the mean whose words it shares.
+function meaning(name) {
+    const at = c.columns.findIndex((x) => x.name === name), own = c.columns[at].meaning;
+    for (let i = at; i >= 0; i--) if (c.columns[i].meaning.includes(": ")) return i === at || own.includes(" ") ? own : `${c.columns[i].meaning.split(": ")[0]}: ${own}`;
+    return own;
+}
+
+function showNumbers() {
+    const body = $("numbers").tBodies[0], ratio = (i) => column(i, "loss") / column(i, "loss_uniform");
+    const rows = [["loss / loss_uniform", "ratio of the curve", ratio], ...ROWS.map((name) => [meaning(name), name, (i) => column(i, name)])];
+    if (body.rows.length !== rows.length)
+        body.replaceChildren(...rows.map(([words, name]) => element("tr", {}, element("th", { scope: "row", title: name }, words), element("td"), element("td"))));
+    rows.forEach(([, , get], r) => [WITH, WITHOUT].forEach((i, k) => (body.rows[r].cells[k + 1].textContent = short(get(i), 3))));
+}
+
+// ---- Map ---------------------------------------------------------------------------------------
+
+let cells; // of the default map: d_k, sigma0, kappa, verdict, state, steps to 0.1
+const PLANE = { left: 64, top: 12, width: 680, height: 330 };
+let spot = { r: 3, k: 6 }; // where the arrow keys are
+const along = (list, x) => Math.log2(x / list[0]) / Math.log2(list[1] / list[0]) + 0.5;
+
+function plane() {
+    const d_k = [...new Set(cells.map((x) => x[0]))].reduce((a, b) => (Math.abs(Math.log(b / now["d-k"])) < Math.abs(Math.log(a / now["d-k"])) ? b : a));
+    const of = cells.filter((x) => x[0] === d_k), sigma0 = [...new Set(of.map((x) => x[1]))], kappa = [...new Set(of.map((x) => x[2]))];
+    const w = PLANE.width / kappa.length, h = PLANE.height / sigma0.length;
+    const inside = (v, most) => Math.min(most, Math.max(0, v));
+    return { d_k, of, sigma0, kappa, w, h, x: (v) => PLANE.left + inside(w * along(kappa, v), PLANE.width),
+        y: (v) => PLANE.top + PLANE.height - inside(h * along(sigma0, v), PLANE.height) };
+}
+
+function showMap() {
+    const p = plane(), out = [], { left, top, width, height } = PLANE, square = (i, k) => ({ x: left + k * p.w, y: top + height - (i + 1) * p.h, width: p.w, height: p.h });
+    for (const [, s, k, verdict, state, steps] of p.of) {
+        const at = square(p.sigma0.indexOf(s), p.kappa.indexOf(k));
+        out.push(element("rect", { class: `cell ${verdict}`, ...at }, element("title", {}, `sigma0 ${s}, kappa ${k}: ${verdict}${state ? `, ${state}` : ""}`)),
+            element("text", { class: "quiet", x: at.x + p.w / 2, y: at.y + p.h / 2 + 5, "text-anchor": "middle" }, steps ?? verdict));
+    }
+    p.kappa.forEach((v, i) => out.push(element("text", { class: "quiet", x: left + (i + 0.5) * p.w, y: top + height + 18, "text-anchor": "middle" }, String(v))));
+    p.sigma0.forEach((v, i) => out.push(element("text", { class: "quiet", x: left - 7, y: top + height - (i + 0.5) * p.h + 5, "text-anchor": "end" }, String(v))));
+    out.push(element("text", { x: left + width / 2, y: 395, "text-anchor": "middle" }, "kappa: how far one step moves the logits"),
+        element("text", { x: 14, y: top + height / 2, transform: `rotate(-90 14 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
+    if (document.activeElement === $("plane")) out.push(element("rect", { class: "cursor", ...square(spot.r, spot.k) }));
+    for (const i of [WITHOUT, WITH, THIRD]) {
+        const trail = frames.trail[i].filter(([k, s]) => k > 0 && s > 0);
+        if (!trail.length) continue;
+        const points = trail.map(([k, s]) => [p.x(k), p.y(s)]), [cx, cy] = points.at(-1), right = cx > left + width - 110;
+        out.push(element("path", { class: KIND[i], d: points.map(([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") }),
+            element("circle", { class: `dot ${KIND[i]}`, cx, cy, r: 7 }),
+            element("text", { class: KIND[i], x: cx + (right ? -11 : 11), y: cy - 9, "text-anchor": right ? "end" : "start", "font-weight": "bold" }, label(i)));
+    }
+    $("plane").replaceChildren(...out);
+    $("map-of").textContent = `the map’s cells of d_k ${p.d_k}${p.d_k === now["d-k"] ? "" : `, the nearest there is to ${now["d-k"]}`}; the points are at the present step`;
+    if (!frames.last) return;
+    const lines = [WITHOUT, WITH, THIRD].filter((i) => frames.last.students[i]).map((i) => {
+        const s = frames.last.students[i];
+        return `${label(i)}: spread ${short(s.sigma)}, kappa ${short(s.kappaNow)}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
+    });
+    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.`;
+    if (frames.playing) return;
+    $("plane").setAttribute("aria-label", `Map of ${p.kappa.length} by ${p.sigma0.length} cells; arrow keys choose one, Enter trains there. ${$("plane-text").textContent}`);
+    showSentence();
+}
+
+function trainAt(sigma0, kappa) {
+    now.sigma0 = Number(sigma0.toPrecision(2));
+    now.kappa = Number(kappa.toPrecision(2));
+    restart(true);
+    store();
+    showAll();
+}
+
+function clickPlane(e) {
+    const p = plane(), box = $("plane").getBoundingClientRect(), scale = 760 / box.width;
+    const k = ((e.clientX - box.left) * scale - PLANE.left) / p.w, s = (PLANE.top + PLANE.height - (e.clientY - box.top) * scale) / p.h;
+    if (k < 0 || s < 0 || k > p.kappa.length || s > p.sigma0.length) return;
+    const from = (list, at) => list[0] * (list[1] / list[0]) ** (at - 0.5);
+    trainAt(from(p.sigma0, s), from(p.kappa, k));
+}
+
+function keyOnPlane(e) {
+    const p = plane(), at = { r: p.sigma0.length - 1 - spot.r, k: spot.k };
+    if (e.key === "Enter") return trainAt(p.sigma0[spot.r], p.kappa[spot.k]);
+    if (!moved(e, at, p.sigma0.length, p.kappa.length)) return;
+    spot = { r: p.sigma0.length - 1 - at.r, k: at.k };
+    showMap();
+    const [, s, k, verdict, , steps] = p.of.find((x) => x[1] === p.sigma0[spot.r] && x[2] === p.kappa[spot.k]);
+    $("said").textContent = `sigma0 ${s}, kappa ${k}: ${verdict}${steps ? ` after ${steps} steps` : ""}`;
+}
+
+// ---- Saturation --------------------------------------------------------------------------------
+
+let points = { id: 0, of: [[], []] };
+// [index in theory_moments, what is drawn of it, the picture's top]
+const METRICS = [[7, (x) => x, 1], [5, Math.sqrt, 0.5]];
+
+function curves() {
+    if (points.key === `${now.keys} ${now.scale}`) return;
+    points = { id: points.id + 1, key: `${now.keys} ${now.scale}`, of: [[], []], done: false };
+    const d_k = STOPS["d-k"]();
+    worker.postMessage({ do: "curve", id: points.id, keys: now.keys, d_k, scales: ["none", rule().name].map((n) => c.rules.findIndex((r) => r.name === n)) });
+}
+
+function onPoint(m) {
+    if (m.id !== points.id) return;
+    if (m.is === "curve") points.done = true;
+    else if (m.values) points.of[m.which].push([m.d_k, m.values]);
+    if (now.view === "saturation") later();
+}
+
+const between2 = (list, x, get) => {
+    const k = list.findIndex(([d]) => d >= x);
+    if (k < 0) return NaN;
+    const [d1, v1] = list[k], [d0, v0] = list[Math.max(0, k - 1)], t = d1 === d0 ? 1 : Math.log(x / d0) / Math.log(d1 / d0);
+    return get(v0) + t * (get(v1) - get(v0));
+};
+
+function showSaturation() {
+    $("keys-said").textContent = now.keys;
+    const { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 360 - top - bottom, said = [[], []];
+    const x = (d) => left + (width * Math.log2(d)) / Math.log2(c.limits.d_k), freezing = 2 * Math.log(now.keys);
+    METRICS.forEach(([index, of, most], m) => {
+        const y = (v) => top + height * (1 - v / most);
+        const out = axes($(`sat-${m}`), x, y, [1, 4, 16, 64, 256, 1024].map((d) => [d, String(d)]), [0, 0.2, 0.4, 0.6, 0.8, 1].map((f) => [f * most, String(Number((f * most).toFixed(2)))]), "key width dₖ");
+        if (freezing >= 1) out.push(element("path", { class: "mark", d: `M${x(freezing)} ${top}V${top + height}` }), element("text", { class: "quiet", x: x(freezing) + 5, y: top + height - 8 }, `dₖ = 2 ln n = ${short(freezing)}`));
+        const ends = [];
+        points.of.forEach((list, i) => {
+            if (!list.length) return;
+            const get = (v) => of(v[index]), here = between2(list, now["d-k"], get);
+            out.push(element("path", { class: KIND[i], d: list.map(([d, v], k) => `${k ? "L" : "M"}${x(d).toFixed(1)} ${y(get(v)).toFixed(1)}`).join("") }));
+            ends.push([i, y(get(list.at(-1)[1])) + 5, x(list.at(-1)[0])]);
+            if (Number.isFinite(here)) out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));
+            said[m][i] = here;
+        });
+        ends.sort((a, b) => a[1] - b[1]).forEach(([i, at, end], k) => {
+            ends[k][1] = k ? Math.max(at, ends[k - 1][1] + 17) : at;
+            out.push(element("text", { class: KIND[i], x: end + 7, y: ends[k][1] }, label(i)));
+        });
+        $(`sat-${m}`).replaceChildren(...out);
+        if (points.done) $(`sat-${m}`).setAttribute("aria-label", `Exact curves against the key width for ${now.keys} keys. At d_k ${now["d-k"]}: without ${short(said[m][0])}, ${withName()} ${short(said[m][1])}.`);
+    });
+    const exact = points.of[1].length || !points.done;
+    $("saturation-text").textContent = !points.done ? "Computing …" : `At dₖ ${now["d-k"]} the largest of ${now.keys} weights is on average ${short(said[0][0])} without the scale` +
+        (exact ? ` and ${short(said[0][1])} ${withName()}; the root mean square of the Jacobian’s norm is ${short(said[1][0])} and ${short(said[1][1])}.` : `; of the rule ${rule().name}, which divides by norms, no exact mean is known.`);
+}
+
+// ---- Step by step --------------------------------------------------------------------------------
+
+function lesson() {}
+function lessonCommand() {
+    return `sqrtdk trace --lesson ${now.lesson}`;
+}
+
+// ---- Start -------------------------------------------------------------------------------------
+
+const unpack = async (id) => {
+    const bytes = Uint8Array.from(atob($(id).textContent.trim()), (x) => x.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+};
+
+function listen() {
+    $("play").onclick = () => (frames.playing ? pause() : start());
+    $("step").onclick = () => {
+        frames.playing = false;
+        worker.postMessage({ do: "step" });
+    };
+    $("reset").onclick = () => restart();
+    $("link").onclick = async () => {
+        location.hash = link();
+        const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+        say(copied ? "The link to this view is copied." : `The link to this view is in the address bar: ${link()}`);
+    };
+    VIEWS.forEach((v, i) => {
+        $(`tab-${v}`).onclick = () => show(v);
+        $(`tab-${v}`).onkeydown = (e) => {
+            const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: VIEWS.length - 1 }[e.key];
+            if (to !== undefined) show(VIEWS[(to + VIEWS.length) % VIEWS.length], true);
+        };
+    });
+    // space plays wherever it has no meaning of its own
+    document.addEventListener("keydown", (e) => {
+        if (e.key !== " " || $("bar").hidden || e.target.closest("button, input, select, a")) return;
+        e.preventDefault();
+        $("play").click();
+    });
+    for (const id of ["heat-teacher", "heat-0", "heat-1"]) $(id).onpointermove = pointAt;
+    $("maps").onkeydown = (e) => {
+        const at = cursor ?? { r: 0, k: 0 };
+        if (moved(e, at, now.tokens, now.tokens)) {
+            cursor = at;
+            later();
+        }
+    };
+    $("plane").onclick = clickPlane;
+    $("plane").onkeydown = keyOnPlane;
+    $("plane").onfocus = $("plane").onblur = later;
+    document.addEventListener("visibilitychange", () => document.hidden && frames.playing && pause());
+    addEventListener("hashchange", () => location.hash !== link() && open());
+    addEventListener("resize", later);
+    for (const change of [dark, matchMedia("print")]) change.addEventListener("change", () => {
+        colours = null;
+        showAll();
+    });
+}
+
+function open() {
+    readLink();
+    cursor = null;
+    restart();
+    show(now.view);
+}
+
+const HEARD = {
+    loaded(m) {
+        c = m;
+        describe();
+        makeControls();
+        listen();
+        open();
+        $("engine").textContent = m.engine === "relaxed" ? "Computed by the C code of sqrtdk as WebAssembly, with this browser’s fused multiply-add: the bits of the command line."
+            : `Computed by the C code of sqrtdk as WebAssembly: the bits of the command line. This browser’s own multiply-add is not used, so it is done in software, some twenty times slower; the batch is ${SETTINGS.batch.standard} at first.`;
+        if (m.faults) say("This browser does not round as the program does: the numbers below are not the program’s.");
+    },
+    frame: onFrame,
+    point: onPoint,
+    curve: onPoint,
+    attended: (m) => onAttended(m),
+    failed: () => say("There is not enough memory for these sizes."),
+};
+
+async function main() {
+    cells = JSON.parse($("map-cells").textContent);
+    worker = new Worker(URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" })));
+    worker.onmessage = (m) => HEARD[m.data.is](m.data);
+    worker.onerror = (e) => say(`The computation failed: ${e.message}`);
+    const [relaxed, exact] = await Promise.all([unpack("relaxed"), unpack("exact")]);
+    const want = new URLSearchParams(location.hash.slice(1)).get("engine");
+    worker.postMessage({ do: "load", relaxed, exact, want }, [relaxed, exact]);
+}
+
+main().catch((e) => say(`The page needs a browser with WebAssembly and its vectors: ${e.message}`));
