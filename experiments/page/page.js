@@ -5,6 +5,7 @@ const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const narrow = matchMedia("(max-width: 760px)");
 const WITH = 1, WITHOUT = 0, THIRD = 2, KIND = ["without", "with", "third"];
 const VIEWS = ["train", "map", "saturation", "steps"];
 let c, worker; // what the module says of itself; the worker
@@ -109,10 +110,10 @@ function link() {
 
 // The command that computes what the view shows.
 function command() {
+    const STANDARD = { tokens: 16, batch: 32, scale: "none,sqrt", optimizer: "sgd" };
     const given = (...names) => names.filter((n) => now[n] !== null && now[n] !== STANDARD[n]).map((n) => ` --${n} ${now[n]}`).join("");
-    const STANDARD = { tokens: 16, batch: 32, scale: "none,sqrt", optimizer: "sgd", keys: null };
     const steps = ` --seed ${now.seed} --steps ${Math.max(1, frames.steps)}`;
-    if (now.view === "saturation") return `sqrtdk saturation --d-k 1..${c.limits.d_k} --keys ${now.keys} --scale ${now.scale}`;
+    if (now.view === "saturation") return `sqrtdk saturation --d-k ${now["d-k"]} --keys ${now.keys} --scale ${now.scale}`;
     if (now.view === "steps") return lessonCommand();
     if (now.view === "map" && now.sigma0 !== null)
         return `sqrtdk map --d-k ${now["d-k"]} --sigma0 ${now.sigma0} --kappa ${now.kappa}${given("tokens", "batch", "optimizer")}${steps}`;
@@ -182,6 +183,7 @@ function change(name, to) {
     if (name === "keys") curves();
     else if (["lesson", "causal", "backward"].includes(name)) lesson(name === "lesson");
     else restart();
+    showControls();
     showAll();
     store();
 }
@@ -209,6 +211,7 @@ function show(view, focus) {
     if (focus) $(`tab-${view}`).focus();
     if (view === "saturation") curves();
     if (view === "steps") lesson();
+    showControls();
     showAll();
     store();
 }
@@ -267,7 +270,6 @@ function later() {
 const timings = []; // of drawing, for the tests
 function showAll() {
     const began = performance.now();
-    showControls();
     showBar();
     if (now.view === "train") showTrain();
     if (now.view === "map") showMap();
@@ -285,10 +287,7 @@ function showBar() {
 
 // ---- Train: sentence, curve, maps, table ---------------------------------------------------------
 
-function times(ratio) {
-    if (!Number.isFinite(ratio)) return "";
-    return ratio >= 1 ? ` at ${short(ratio)} times the loss of not attending` : ` at ${short(100 * ratio)} % of the loss of not attending`;
-}
+const times = (ratio) => (Number.isFinite(ratio) ? ` at ${short(ratio)}` : "");
 
 function showSentence() {
     const parts = [WITH, WITHOUT, THIRD].filter((i) => frames.last.students[i]).map((i) => {
@@ -297,7 +296,7 @@ function showSentence() {
         const name = i === WITHOUT ? "without the scale" : label(i);
         return [element("span", { class: KIND[i] }, i === WITH ? name[0].toUpperCase() + name.slice(1) : name), ": ", word, times(s.ratio)];
     });
-    const quiet = ` (after ${frames.steps} step${frames.steps === 1 ? "" : "s"}; median of the last 20)`;
+    const quiet = " Loss over the loss of not attending, median of the last 20 steps.";
     $("sentence").replaceChildren(...parts.flatMap((p, i) => (i ? ["; ", ...p] : p)), ".", element("span", { class: "quiet" }, quiet));
     const verdicts = frames.last.students.map((s) => s?.verdict).join();
     // read out at a pause and where a verdict changes, not at every step
@@ -314,7 +313,7 @@ function showTrain() {
     showNumbers();
 }
 
-const FRAME = { left: 58, right: 118, top: 12, bottom: 46 };
+const FRAME = { left: 58, top: 12, bottom: 46, get right() { return narrow.matches ? 12 : 118; } };
 // A chart's axes: x and y map to the picture; ticks are [value, text].
 function axes(svg, x, y, xs, ys, name) {
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number), { left, right, top, bottom } = FRAME;
@@ -328,15 +327,16 @@ function axes(svg, x, y, xs, ys, name) {
 function showCurve() {
     const svg = $("curve"), { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 400 - top - bottom;
     const all = frames.ratios.flat().filter((r) => r > 0 && Number.isFinite(r)), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
-    const low = Math.max(-8, Math.min(-2, Math.floor(Math.log10(Math.min(...all, 1))))), high = Math.min(8, Math.max(1, Math.ceil(Math.log10(Math.max(...all, 1)))));
+    const low = Math.max(-8, Math.min(-1.3, Math.log10(Math.min(...all, 1)) - 0.3)), high = Math.min(8, Math.max(1.2, Math.log10(Math.max(...all, 1)) + 0.15));
     const x = (step) => left + (width * step) / end;
     const y = (r) => top + (height * (high - Math.min(high, Math.max(low, Math.log10(r))))) / (high - low);
     const ys = [], xs = [0, 1, 2, 3, 4, 5].map((i) => [(i * end) / 5, String((i * end) / 5)]);
-    for (let p = low; p <= high; p++) ys.push([10 ** p, power(p)]);
+    for (let p = Math.ceil(low); p <= high; p++) ys.push([10 ** p, power(p)]);
     const out = axes(svg, x, y, xs, ys, "training step");
     [[1, ["no better than", "not attending"]], [0.1, [c.verdicts[0].name]]].forEach(([r, words]) => {
         out.push(element("path", { class: "mark", d: `M${left} ${y(r)}H${left + width}` }));
-        words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
+        if (narrow.matches) out.push(element("text", { class: "quiet", x: left + width, y: y(r) - 5, "text-anchor": "end" }, words.join(" ")));
+        else words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
     });
     // labels at the lines' ends, apart from each other and inside the frame
     const ends = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length).map((i) => {
@@ -345,8 +345,9 @@ function showCurve() {
         return { i, x: x(r.length - 1), y: y(Number.isFinite(r.at(-1)) ? r.at(-1) : 10 ** high) };
     }).sort((a, b) => a.y - b.y);
     ends.forEach((e, k) => {
-        const beside = e.x > left + width - 90, above = beside ? e.y - 9 : e.y + 5;
+        const beside = e.x > left + width - 110, above = !beside ? e.y + 5 : k ? e.y + 24 : e.y - 12;
         e.at = k ? Math.max(above, ends[k - 1].at + 17) : Math.max(above, top + 12);
+        e.at = Math.min(e.at, top + height - 6);
         const gone = frames.last.students[e.i].diverged ? ` ${c.verdicts.at(-1).name}` : "";
         out.push(element("circle", { class: `dot ${KIND[e.i]}`, cx: e.x, cy: e.y, r: 4 }),
             element("text", { class: KIND[e.i], x: beside ? e.x - 8 : e.x + 8, y: e.at, "text-anchor": beside ? "end" : "start" }, label(e.i) + gone));
@@ -362,33 +363,41 @@ let colours = null, cursor = null;
 function palette() {
     const style = getComputedStyle(document.documentElement), get = (n) => style.getPropertyValue(n).trim();
     const rgb = (hex) => (hex.length === 4 ? [...hex.slice(1)].map((d) => d + d) : hex.slice(1).match(/../g)).map((d) => parseInt(d, 16));
-    const [zero, full] = [rgb(get("--paper")), rgb(get("--full"))];
-    return { ink: get("--ink"), line: get("--line"), kind: [get("--without"), get("--with")],
-        shade: (w) => `rgb(${zero.map((z, i) => Math.round(z + (full[i] - z) * w)).join()})` };
+    const [zero, full] = [rgb(get("--paper")), rgb(get("--full"))], shades = new Uint8ClampedArray(4 * 256);
+    for (let w = 0; w < 256; w++) shades.set([...zero.map((z, i) => z + ((full[i] - z) * w) / 255), 255], 4 * w);
+    return { ink: get("--ink"), line: get("--line"), kind: [get("--without"), get("--with")], shades };
 }
 
+// Widths are asked for when they change, not at every picture: asking lays the page out.
+const widths = new Map(), small = document.createElement("canvas");
+const resized = new ResizeObserver((all) => {
+    for (const x of all) widths.set(x.target, x.contentRect.width);
+    later();
+});
+
 function heat(canvas, weights, gradients, kind) {
-    const n = now.tokens, dpr = devicePixelRatio || 1, wide = canvas.clientWidth, side = gradients ? wide / 1.32 : wide;
+    const n = now.tokens, dpr = devicePixelRatio || 1, wide = widths.get(canvas) || 0, side = gradients ? wide / 1.32 : wide;
+    if (!wide) return;
     if (canvas.width !== Math.round(wide * dpr) || canvas.height !== Math.round(side * dpr)) {
         canvas.width = Math.round(wide * dpr);
         canvas.height = Math.round(side * dpr);
     }
-    const g = canvas.getContext("2d"), s = side / n;
+    const g = canvas.getContext("2d"), s = side / n, image = new ImageData(n, n);
+    weights.forEach((w, i) => image.data.set(colours.shades.subarray(4 * Math.round(255 * w), 4 * Math.round(255 * w) + 4), 4 * i));
+    if (small.width !== n) small.width = small.height = n;
+    small.getContext("2d").putImageData(image, 0, 0);
     g.setTransform(dpr, 0, 0, dpr, 0, 0);
     g.clearRect(0, 0, wide, side);
-    for (let r = 0; r < n; r++)
-        for (let k = 0; k < n; k++) {
-            g.fillStyle = colours.shade(Math.min(1, weights[r * n + k]));
-            g.fillRect(k * s, r * s, s + 0.5, s + 0.5);
-        }
+    g.imageSmoothingEnabled = false;
+    g.drawImage(small, 0, 0, side, side);
     g.strokeStyle = colours.line;
     g.strokeRect(0.5, 0.5, side - 1, side - 1);
+    g.fillStyle = colours.kind[kind];
     for (let r = 0; gradients && r < n; r++) {
-        const long = Math.min(1, Math.max(0, (Math.log10(gradients[r]) + 8) / 8)) * (wide - side - 6);
-        g.fillStyle = colours.kind[kind];
-        g.fillRect(side + 5, r * s + s * 0.15, Math.max(long, 1), s * 0.7);
+        const long = Math.max(1, Math.min(1, Math.max(0, (Math.log10(gradients[r]) + 8) / 8)) * (wide - side - 6));
         // stripes, so that orange is told from blue without its colour
-        if (kind === WITHOUT) for (let x = 4; x < long; x += 5) g.clearRect(side + 5 + x, r * s, 1.2, s);
+        if (kind === WITH) g.fillRect(side + 5, r * s + s * 0.15, long, s * 0.7);
+        else for (let x = 0; x < long; x += 5) g.fillRect(side + 5 + x, r * s + s * 0.15, Math.min(3.6, long - x), s * 0.7);
     }
     if (!cursor) return;
     g.strokeStyle = colours.ink;
@@ -455,8 +464,9 @@ function showNumbers() {
 
 // ---- Map ---------------------------------------------------------------------------------------
 
-let cells; // of the default map: d_k, sigma0, kappa, verdict, state, steps to 0.1
-const PLANE = { left: 64, top: 12, width: 680, height: 330 };
+let cells; // of the default map: d_k, sigma0, kappa, verdict, state, index of the step at which it had 0.1
+const PLANE = { left: 60, top: 6, height: 300, get width() { return narrow.matches ? 340 : 830; } };
+const LETTER = { early: "e", slow: "s", stalled: "S", diverged: "D" }; // as the program's map prints them
 let spot = { r: 3, k: 6 }; // where the arrow keys are
 const along = (list, x) => Math.log2(x / list[0]) / Math.log2(list[1] / list[0]) + 0.5;
 
@@ -469,34 +479,47 @@ function plane() {
         y: (v) => PLANE.top + PLANE.height - inside(h * along(sigma0, v), PLANE.height) };
 }
 
-function showMap() {
-    const p = plane(), out = [], { left, top, width, height } = PLANE, square = (i, k) => ({ x: left + k * p.w, y: top + height - (i + 1) * p.h, width: p.w, height: p.h });
-    for (const [, s, k, verdict, state, steps] of p.of) {
-        const at = square(p.sigma0.indexOf(s), p.kappa.indexOf(k));
-        out.push(element("rect", { class: `cell ${verdict}`, ...at }, element("title", {}, `sigma0 ${s}, kappa ${k}: ${verdict}${state ? `, ${state}` : ""}`)),
-            element("text", { class: "quiet", x: at.x + p.w / 2, y: at.y + p.h / 2 + 5, "text-anchor": "middle" }, steps ?? verdict));
+const square = (p, r, k) => ({ x: PLANE.left + k * p.w, y: PLANE.top + PLANE.height - (r + 1) * p.h, width: p.w, height: p.h });
+
+// The regions, drawn anew only for another d_k or width of the screen.
+function showCells(p) {
+    const { left, top, width, height } = PLANE, key = `${p.d_k} ${width}`, out = [];
+    if ($("plane").dataset.key === key) return;
+    const write = (x, y, text, anchor = "middle") => out.push(element("text", { class: "quiet", x, y, "text-anchor": anchor }, text));
+    for (const [, s, k, verdict, state, step] of p.of) {
+        const at = square(p, p.sigma0.indexOf(s), p.kappa.indexOf(k)), word = narrow.matches ? LETTER[verdict] : verdict;
+        out.push(element("rect", { class: `cell ${verdict}`, ...at }, element("title", {}, `sigma0 ${s}, kappa ${k}: ${verdict}${state ? `, ${state}` : ""}`)));
+        write(at.x + p.w / 2, at.y + p.h / 2 + 5, step === null ? word : `${step + 1}${verdict === "trained" ? "" : "*"}`);
     }
-    p.kappa.forEach((v, i) => out.push(element("text", { class: "quiet", x: left + (i + 0.5) * p.w, y: top + height + 18, "text-anchor": "middle" }, String(v))));
-    p.sigma0.forEach((v, i) => out.push(element("text", { class: "quiet", x: left - 7, y: top + height - (i + 0.5) * p.h + 5, "text-anchor": "end" }, String(v))));
-    out.push(element("text", { x: left + width / 2, y: 395, "text-anchor": "middle" }, "kappa: how far one step moves the logits"),
-        element("text", { x: 14, y: top + height / 2, transform: `rotate(-90 14 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
-    if (document.activeElement === $("plane")) out.push(element("rect", { class: "cursor", ...square(spot.r, spot.k) }));
+    p.kappa.forEach((v, i) => write(left + (i + 0.5) * p.w, top + height + 18, String(v)));
+    p.sigma0.forEach((v, i) => write(left - 7, top + height - (i + 0.5) * p.h + 5, String(v), "end"));
+    write(left + width / 2, top + height + 40, "kappa: how far one step moves the logits");
+    out.push(element("text", { class: "quiet", x: 14, y: top + height / 2, transform: `rotate(-90 14 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
+    $("plane").dataset.key = key;
+    $("plane").setAttribute("viewBox", `0 0 ${left + width + 8} ${top + height + 48}`);
+    $("plane").replaceChildren(element("g", {}, ...out), element("g", { id: "students" }));
+    $("map-of").textContent = `the map’s cells of d_k ${p.d_k}; *: reached, and left again${narrow.matches ? "; S stalled, s slow, e early" : ""}`;
+}
+
+function showMap() {
+    const p = plane(), out = [], { left, top, width } = PLANE;
+    showCells(p);
+    if (document.activeElement === $("plane")) out.push(element("rect", { class: "cursor", ...square(p, spot.r, spot.k) }));
     for (const i of [WITHOUT, WITH, THIRD]) {
         const trail = frames.trail[i].filter(([k, s]) => k > 0 && s > 0);
         if (!trail.length) continue;
-        const points = trail.map(([k, s]) => [p.x(k), p.y(s)]), [cx, cy] = points.at(-1), right = cx > left + width - 110;
-        out.push(element("path", { class: KIND[i], d: points.map(([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") }),
+        const line = trail.map(([k, s]) => [p.x(k), p.y(s)]), [cx, cy] = line.at(-1), right = cx > left + width - 110;
+        out.push(element("path", { class: KIND[i], d: line.map(([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") }),
             element("circle", { class: `dot ${KIND[i]}`, cx, cy, r: 7 }),
-            element("text", { class: KIND[i], x: cx + (right ? -11 : 11), y: cy - 9, "text-anchor": right ? "end" : "start", "font-weight": "bold" }, label(i)));
+            element("text", { class: KIND[i], x: cx + (right ? -11 : 11), y: cy + (cy < top + 20 ? 20 : -9), "text-anchor": right ? "end" : "start", "font-weight": "bold" }, label(i)));
     }
-    $("plane").replaceChildren(...out);
-    $("map-of").textContent = `the map’s cells of d_k ${p.d_k}${p.d_k === now["d-k"] ? "" : `, the nearest there is to ${now["d-k"]}`}; the points are at the present step`;
+    $("students").replaceChildren(...out);
     if (!frames.last) return;
     const lines = [WITHOUT, WITH, THIRD].filter((i) => frames.last.students[i]).map((i) => {
         const s = frames.last.students[i];
         return `${label(i)}: spread ${short(s.sigma)}, kappa ${short(s.kappaNow)}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
     });
-    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.`;
+    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.${p.d_k === now["d-k"] ? "" : ` The cells are those of d_k ${p.d_k}, the nearest that the map has.`}`;
     if (frames.playing) return;
     $("plane").setAttribute("aria-label", `Map of ${p.kappa.length} by ${p.sigma0.length} cells; arrow keys choose one, Enter trains there. ${$("plane-text").textContent}`);
     showSentence();
@@ -511,8 +534,8 @@ function trainAt(sigma0, kappa) {
 }
 
 function clickPlane(e) {
-    const p = plane(), box = $("plane").getBoundingClientRect(), scale = 760 / box.width;
-    const k = ((e.clientX - box.left) * scale - PLANE.left) / p.w, s = (PLANE.top + PLANE.height - (e.clientY - box.top) * scale) / p.h;
+    const p = plane(), { x, y } = new DOMPoint(e.clientX, e.clientY).matrixTransform($("plane").getScreenCTM().inverse());
+    const k = (x - PLANE.left) / p.w, s = (PLANE.top + PLANE.height - y) / p.h;
     if (k < 0 || s < 0 || k > p.kappa.length || s > p.sigma0.length) return;
     const from = (list, at) => list[0] * (list[1] / list[0]) ** (at - 0.5);
     trainAt(from(p.sigma0, s), from(p.kappa, k));
@@ -525,7 +548,7 @@ function keyOnPlane(e) {
     spot = { r: p.sigma0.length - 1 - at.r, k: at.k };
     showMap();
     const [, s, k, verdict, , steps] = p.of.find((x) => x[1] === p.sigma0[spot.r] && x[2] === p.kappa[spot.k]);
-    $("said").textContent = `sigma0 ${s}, kappa ${k}: ${verdict}${steps ? ` after ${steps} steps` : ""}`;
+    $("said").textContent = `sigma0 ${s}, kappa ${k}: ${verdict}${steps === null ? "" : ` after ${steps + 1} steps`}`;
 }
 
 // ---- Saturation --------------------------------------------------------------------------------
@@ -568,13 +591,13 @@ function showSaturation() {
             if (!list.length) return;
             const get = (v) => of(v[index]), here = between2(list, now["d-k"], get);
             out.push(element("path", { class: KIND[i], d: list.map(([d, v], k) => `${k ? "L" : "M"}${x(d).toFixed(1)} ${y(get(v)).toFixed(1)}`).join("") }));
-            ends.push([i, y(get(list.at(-1)[1])) + 5, x(list.at(-1)[0])]);
+            ends.push([i, y(get(list.at(-1)[1])) + (narrow.matches ? -10 : 5), x(list.at(-1)[0])]);
             if (Number.isFinite(here)) out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));
             said[m][i] = here;
         });
         ends.sort((a, b) => a[1] - b[1]).forEach(([i, at, end], k) => {
             ends[k][1] = k ? Math.max(at, ends[k - 1][1] + 17) : at;
-            out.push(element("text", { class: KIND[i], x: end + 7, y: ends[k][1] }, label(i)));
+            out.push(element("text", { class: KIND[i], x: narrow.matches ? end : end + 7, y: ends[k][1], "text-anchor": narrow.matches ? "end" : "start" }, label(i)));
         });
         $(`sat-${m}`).replaceChildren(...out);
         if (points.done) $(`sat-${m}`).setAttribute("aria-label", `Exact curves against the key width for ${now.keys} keys. At d_k ${now["d-k"]}: without ${short(said[m][0])}, ${withName()} ${short(said[m][1])}.`);
@@ -623,7 +646,10 @@ function listen() {
         e.preventDefault();
         $("play").click();
     });
-    for (const id of ["heat-teacher", "heat-0", "heat-1"]) $(id).onpointermove = pointAt;
+    for (const id of ["heat-teacher", "heat-0", "heat-1"]) {
+        $(id).onpointermove = pointAt;
+        resized.observe($(id));
+    }
     $("maps").onkeydown = (e) => {
         const at = cursor ?? { r: 0, k: 0 };
         if (moved(e, at, now.tokens, now.tokens)) {
