@@ -34,6 +34,7 @@
     X(theory, LONG)                                                                                \
     X(training, LONG)                                                                              \
     X(map, LONG)                                                                                   \
+    X(page, LONG)                                                                                  \
     X(product, LONG)                                                                               \
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \

@@ -10,6 +10,8 @@
 #include "common/stats.h"
 #include "map/grid.h"
 #include "saturation/theory.h"
+#include "trace/inputs.h"
+#include "trace/matrices.h"
 #include "training/columns.h"
 #include "training/kappa.h"
 #include "training/ratios.h"
@@ -49,11 +51,18 @@ static const char *verdict_word(int i, int which) {
     return which == PAGE_NAME ? verdict_name(i) : verdict_meaning(i);
 }
 
+static const char *lesson_word(int i, int which) {
+    if (which == PAGE_SOURCE) return NULL;
+    return which == PAGE_NAME ? trace_lesson_name(i) : trace_lesson_about(i);
+}
+
 const char *page_word(int list, int i, int which) {
     if (i < 0) return NULL;
     if (list == PAGE_RULES) return rule_word(i, which);
     if (list == PAGE_OPTIMIZERS) return optimizer_word(i, which);
     if (list == PAGE_COLUMNS) return column_word(i, which);
+    if (list == PAGE_LESSONS) return lesson_word(i, which);
+    if (list == PAGE_HEADINGS) return which == PAGE_SOURCE ? NULL : trace_heading(i, which != 0);
     return list == PAGE_VERDICTS ? verdict_word(i, which) : NULL;
 }
 
@@ -65,6 +74,60 @@ int page_limit(int i) {
 double page_optimizer_lr(int i) {
     const optimizer *o = i < 0 ? NULL : optimizer_at(i);
     return o ? o->lr : NAN;
+}
+
+/* ---- Step by step ---------------------------------------------------------------------------- */
+
+static struct {
+    lesson_input input;
+    attention_head head;
+    trace_head trace;
+    bool traced;
+} step;
+
+int page_lesson(int lesson) {
+    if (step.traced) trace_free(&step.trace);
+    step.traced = false;
+    return lesson >= 0 && lesson < LESSON_COUNT && lesson_input_new(lesson, 0, &step.input);
+}
+
+double *page_input(int which) {
+    return which == PAGE_Q   ? step.input.q
+           : which == PAGE_K ? step.input.k
+           : which == PAGE_V ? step.input.v
+                             : NULL;
+}
+
+int page_attend(int rule, int causal, int backward) {
+    const tt_mask mask = {.causal = causal ? TT_CAUSAL_TOP_LEFT : TT_CAUSAL_NONE};
+    const scaling *s = rule < 0 ? NULL : scaling_at(rule);
+    if (!s || step.input.queries == 0) return 0;
+    if (step.traced) trace_free(&step.trace);
+    step.head = lesson_head(&step.input, &mask);
+    step.traced = true;
+    return trace_compute(&step.trace, &step.head, s, backward != 0) == NULL;
+}
+
+static tt_tensor matrix(int which, int side) {
+    const tt_tensor none = {0, 0, 0, NULL};
+    const trace_head *t = &step.trace;
+    if (!step.traced || which < 0 || which >= PAGE_SIDES + MATRICES || side < 0 || side >= t->sides)
+        return none;
+    const tt_tensor shared[PAGE_SIDES] = {step.head.q, step.head.k, step.head.v,
+                                          t->scores,   t->d_out,    t->d_weights};
+    return which < PAGE_SIDES ? shared[which] : t->side[side].m[which - PAGE_SIDES];
+}
+
+const double *page_matrix(int which, int side) {
+    return matrix(which, side).data;
+}
+
+int page_rows(int which, int side) {
+    return matrix(which, side).data ? (int)matrix(which, side).rows : 0;
+}
+
+int page_cols(int which, int side) {
+    return matrix(which, side).data ? (int)matrix(which, side).cols : 0;
 }
 
 /* ---- Training -------------------------------------------------------------------------------- */

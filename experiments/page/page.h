@@ -27,11 +27,20 @@ enum {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-enum { PAGE_RULES, PAGE_OPTIMIZERS, PAGE_COLUMNS, PAGE_VERDICTS, PAGE_LESSONS, PAGE_LISTS };
+enum {
+    PAGE_RULES,
+    PAGE_OPTIMIZERS,
+    PAGE_COLUMNS,
+    PAGE_VERDICTS,
+    PAGE_LESSONS,
+    PAGE_HEADINGS,
+    PAGE_LISTS
+};
 enum { PAGE_NAME, PAGE_MEANING, PAGE_SOURCE };
 
-/* A word of entry i of a list: its name, what it means or, of a rule, where it is from. NULL from
- * their count up and where there is none. */
+/* A word of entry i of a list: its name, what it means or, of a rule, where it is from; of a
+ * heading above a step of a head, it and the one for rules that divide by norms. NULL from their
+ * count up and where there is none. */
 const char *page_word(int list, int i, int which) PAGE_EXPORT(word);
 
 /* A limit of the page: PAGE_STEPS, ... by their order above. */
@@ -90,6 +99,26 @@ double page_sigma_now(int which) PAGE_EXPORT(sigma_now);
 /* The exact means of a row of n keys at this width (theory_moments, in its order) under a rule;
  * NULL for a rule that divides by norms, or where theory.h does not go. */
 const double *page_theory(int n, int d_k, int rule) PAGE_EXPORT(theory);
+
+/* ---- Step by step ---------------------------------------------------------------------------- */
+
+/* One head: Q, K and V become those of a lesson. 1, or 0 if there is none or no memory. */
+int page_lesson(int lesson) PAGE_EXPORT(lesson);
+
+/* Its matrices: Q, K, V, S, dO, dP, and from PAGE_SIDES on those of trace/matrices.h, in their
+ * order, under the rule (side 0) and without a scale (side 1). */
+enum { PAGE_Q, PAGE_K, PAGE_V, PAGE_S, PAGE_D_O, PAGE_D_P, PAGE_SIDES };
+
+/* Q, K or V, to be changed in place. */
+double *page_input(int which) PAGE_EXPORT(input);
+
+/* Computes all of them, the way back too if asked for. Likewise. */
+int page_attend(int rule, int causal, int backward) PAGE_EXPORT(attend);
+
+/* Its numbers, row by row, and sizes; NULL and 0 where it was not computed. */
+const double *page_matrix(int which, int side) PAGE_EXPORT(matrix);
+int page_rows(int which, int side) PAGE_EXPORT(rows);
+int page_cols(int which, int side) PAGE_EXPORT(cols);
 
 /* ---- Arithmetic ------------------------------------------------------------------------------ */
 

@@ -52,6 +52,9 @@ function describe() {
         kappa: { ...between(1e-4, 1e5, null) },
         keys: { ...between(2, 256, 16), whole: true },
         lesson: { words: names(c.lessons), standard: c.lessons[0]?.name },
+        q: { numbers: true, standard: null },
+        k: { numbers: true, standard: null },
+        v: { numbers: true, standard: null },
         causal: { words: ["yes"], standard: null },
         backward: { words: ["yes"], standard: null },
         view: { words: VIEWS, standard: "train" },
@@ -68,6 +71,10 @@ const label = (i) => [("without"), withName(), "your point"][i];
 // A text of a link becomes a setting; what is wrong with it is said, and it is clamped.
 function read(name, text) {
     const s = SETTINGS[name];
+    if (s.numbers) {
+        const good = text.length < 2000 && text.split(",").every((x) => x.trim() !== "" && Math.abs(Number(x)) <= 1e6);
+        return good ? [text] : [null, `${name}=${text.slice(0, 40)}: expected numbers from -1e6 to 1e6`];
+    }
     if (s.words) return s.words.includes(text) ? [text]
         : [s.standard, `${name}=${text.slice(0, 40)}: expected ${s.words.join(" or ")}`];
     const x = text.trim() === "" ? NaN : Number(text);
@@ -89,6 +96,12 @@ function readLink() {
         now[name] = value;
         if (wrong) said.push(wrong);
     }
+    const sizes = { "soft-lookup": [2, 4, 4], "five-tokens": [15, 15, 15], batch: [12, 12, 12], "one-hot": [32, 48, 6] }[now.lesson];
+    const given = [now.q, now.k, now.v];
+    if (given.some((x) => x) && !given.every((x, i) => x?.split(",").length === sizes[i])) {
+        now.q = now.k = now.v = null;
+        said.push(`q, k, v: expected ${sizes.join(", ")} numbers for the lesson ${now.lesson}`);
+    }
     if ((now.sigma0 === null) !== (now.kappa === null)) now.sigma0 = now.kappa = null;
     say(said.length ? `The link: ${said.join("; ")}.` : "");
 }
@@ -97,7 +110,7 @@ const LINKED = {
     train: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed"],
     map: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed", "sigma0", "kappa"],
     saturation: ["d-k", "keys", "scale"],
-    steps: ["lesson", "scale", "causal", "backward"],
+    steps: ["lesson", "scale", "causal", "backward", "q", "k", "v"],
 };
 function link() {
     const words = now.view === "train" ? [] : [`view=${now.view}`];
@@ -183,6 +196,8 @@ function change(name, to) {
     if (name === "keys") curves();
     else if (["lesson", "causal", "backward"].includes(name)) lesson(name === "lesson");
     else restart();
+    if (name === "scale" && now.view === "saturation") curves();
+    if (name === "scale" && now.view === "steps") lesson();
     showControls();
     showAll();
     store();
@@ -204,7 +219,7 @@ function show(view, focus) {
         $(`tab-${v}`).tabIndex = v === view ? 0 : -1;
     }
     const trains = view === "train" || view === "map";
-    $("controls").hidden = view === "steps";
+    $("d-k").closest("label").hidden = view === "steps";
     for (const id of ["tokens", "lr", "batch", "optimizer", "seed"]) $(id).closest("label").hidden = !trains;
     $("bar").hidden = !trains;
     if (!trains && frames.playing) pause();
@@ -245,14 +260,14 @@ function pause() {
 
 function onFrame(m) {
     if (m.id !== frames.id) return;
-    const ended = frames.playing && !m.playing;
+    const ended = frames.playing && m.done;
     m.students.forEach((s, i) => {
         if (!s) return;
         s.ratios.forEach((r, k) => (frames.ratios[i][s.from + k] = r));
         frames.trail[i].push([s.kappaNow, s.sigma]);
     });
     Object.assign(frames, { steps: m.steps, done: m.done, last: m });
-    if (m.done || m.playing) frames.playing = m.playing;
+    if (m.done) frames.playing = false;
     if (ended) showBar();
     later();
 }
@@ -267,7 +282,8 @@ function later() {
     });
 }
 
-const timings = []; // of drawing, for the tests
+let firstPicture; // for the tests, ms from the page's start; and how long drawing took
+const timings = [];
 function showAll() {
     const began = performance.now();
     showBar();
@@ -275,6 +291,7 @@ function showAll() {
     if (now.view === "map") showMap();
     if (now.view === "saturation") showSaturation();
     $("command").textContent = command();
+    if (frames.last) firstPicture ??= performance.now();
     timings.push(performance.now() - began);
     if (timings.length > 200) timings.shift();
 }
@@ -313,7 +330,7 @@ function showTrain() {
     showNumbers();
 }
 
-const FRAME = { left: 58, top: 12, bottom: 46, get right() { return narrow.matches ? 12 : 118; } };
+const FRAME = { left: 58, top: 12, bottom: 46, get right() { return narrow.matches ? 22 : 118; } };
 // A chart's axes: x and y map to the picture; ticks are [value, text].
 function axes(svg, x, y, xs, ys, name) {
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number), { left, right, top, bottom } = FRAME;
@@ -609,9 +626,136 @@ function showSaturation() {
 
 // ---- Step by step --------------------------------------------------------------------------------
 
-function lesson() {}
+// In the order of page.h; those above each step; those that both sides share.
+const MATRICES = ["Q", "K", "V", "S", "dO", "dP", "Z", "E", "sum of E", "P", "O", "dZ", "dS", "dQ", "dK", "dV"];
+const ABOVE = [[], ["Q", "K", "V"], ["S"], ["Z"], ["E"], ["sum of E"], ["P"], ["O"], ["dO"], ["dV"], ["dP"], ["dZ"], ["dS"], ["dQ"], ["dK"]];
+const SHARED = ["Q", "K", "V", "S", "dO", "dP"], INPUTS = ["Q", "K", "V"];
+let head = null; // the matrices by name, a pair of sides each
+
+// The numbers of a link, or the lesson's own; `afresh` forgets what was changed.
+function lesson(afresh) {
+    if (afresh) now.q = now.k = now.v = null;
+    const inputs = [now.q, now.k, now.v].every((x) => x) ? [now.q, now.k, now.v].map((x) => x.split(",").map(Number)) : null;
+    worker.postMessage({ do: "attend", lesson: c.lessons.findIndex((l) => l.name === now.lesson), inputs, names: MATRICES,
+        rule: c.rules.findIndex((r) => r.name === rule().name), causal: now.causal ? 1 : 0, backward: now.backward ? 1 : 0 });
+}
+
+const plain = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toFixed(4))) : short(x, 3));
+const number = (name, side, r, k) => head[name][side].values[r * head[name][side].cols + k];
+const own = (name, side) => (SHARED.includes(name) ? 0 : side);
+const hidden = (r, k) => now.causal === "yes" && k > r;
+
+// A sum of products: what is said of it, and the cells it is made of.
+function sum(side, pairs) {
+    const terms = pairs.map(([a, b]) => `${plain(number(a[0], own(a[0], side), a[1], a[2]))} · ${plain(number(b[0], own(b[0], side), b[1], b[2]))}`);
+    return [terms.length > 6 ? [...terms.slice(0, 5), "…", terms.at(-1)].join(" + ") : terms.join(" + "), pairs.flat()];
+}
+
+// Where entry [r, k] of a matrix comes from: in words, and the cells.
+function origin(name, side, r, k) {
+    const all = (n) => [...Array(n).keys()], get = (m, ...at) => plain(number(m, own(m, side), ...at));
+    const keys = all(head.K[0].rows), seen = keys.filter((j) => !hidden(r, j)), width = all(head.Q[0].cols);
+    const used = side ? c.rules.find((x) => x.name === "none") : rule();
+    if (["S", "Z", "E", "P", "dP", "dZ", "dS"].includes(name) && hidden(r, k)) return ["masked: this key has no part in what follows", []];
+    switch (name) {
+    case "S": return sum(side, width.map((i) => [["Q", r, i], ["K", k, i]]));
+    case "Z": return [`${used.meaning}, of ${get("S", r, k)}`, [["S", r, k], ...width.flatMap((i) => [["Q", r, i], ["K", k, i]])]];
+    case "E": return [`exp(${get("Z", r, k)} - ${plain(Math.max(...seen.map((j) => number("Z", side, r, j))))})`, seen.map((j) => ["Z", r, j])];
+    case "sum of E": return [seen.map((j) => get("E", r, j)).join(" + "), seen.map((j) => ["E", r, j])];
+    case "P": return [`${get("E", r, k)} / ${get("sum of E", r, 0)}`, [["E", r, k], ["sum of E", r, 0]]];
+    case "O": return sum(side, seen.map((j) => [["P", r, j], ["V", j, k]]));
+    case "dV": return sum(side, all(head.Q[0].rows).map((i) => [["P", i, r], ["dO", i, k]]));
+    case "dP": return sum(side, all(head.V[0].cols).map((i) => [["dO", r, i], ["V", k, i]]));
+    case "dZ": return [`${get("P", r, k)} · (${get("dP", r, k)} - (${sum(side, seen.map((j) => [["P", r, j], ["dP", r, j]]))[0]}))`, seen.flatMap((j) => [["P", r, j], ["dP", r, j]])];
+    case "dS": return [`${get("dZ", r, k)} times the scale: ${used.meaning}`, [["dZ", r, k]]];
+    case "dQ": return head.dS[side] ? sum(side, seen.map((j) => [["dS", r, j], ["K", j, k]])) : [used.meaning, []];
+    case "dK": return head.dS[side] ? sum(side, all(head.Q[0].rows).map((i) => [["dS", i, r], ["Q", i, k]])) : [used.meaning, []];
+    case "dO": return ["the loss is the sum of O", []];
+    default: return ["yours to change", []];
+    }
+}
+
+const cellOf = (name, side, r, k) => document.querySelector(`td[data-at="${name}|${own(name, side)}|${r}|${k}"]`);
+function explain(td) {
+    const [name, side, r, k] = td.dataset.at.split("|").map((x, i) => (i ? Number(x) : x));
+    for (const x of document.querySelectorAll("#lesson-steps .from, #lesson-steps .here")) x.classList.remove("from", "here");
+    const [text, from] = origin(name, side, r, k);
+    td.classList.add("here");
+    for (const [n, i, j] of from) cellOf(n, side, i, j)?.classList.add("from");
+    const of = SHARED.includes(name) ? "" : `, ${side ? "without the scale" : withName()}`;
+    $("origin").textContent = `${name}[${r + 1},${k + 1}]${of} = ${plain(number(name, side, r, k))}: ${text}`;
+}
+
+function table(name, side) {
+    const m = head[name][side], body = element("tbody"), sides = SHARED.includes(name) ? "" : side ? " without" : ` ${withName()}`;
+    for (let r = 0; r < m.rows; r++) {
+        const row = element("tr");
+        for (let k = 0; k < m.cols; k++) {
+            const x = m.values[r * m.cols + k], td = element("td", { "data-at": `${name}|${side}|${r}|${k}`, tabindex: !INPUTS.includes(name) && r + k === 0 ? 0 : -1 });
+            if (INPUTS.includes(name)) td.append(element("input", { type: "text", inputmode: "decimal", value: String(x), "aria-label": `${name}, row ${r + 1}, column ${k + 1}` }));
+            else td.textContent = hidden(r, k) && ["S", "Z", "E", "P", "dP", "dZ", "dS"].includes(name) ? "-" : plain(x);
+            // a weight is a bar too
+            if (name === "P") td.style.background = `linear-gradient(to right, var(${side ? "--bad" : "--good"}) ${100 * x}%, transparent 0)`;
+            row.append(td);
+        }
+        body.append(row);
+    }
+    return element("table", { class: "matrix" }, element("caption", { class: sides && (side ? "without" : "with") }, `${name}${sides} [${m.rows},${m.cols}]`), body);
+}
+
+function onAttended(m) {
+    if (!m.matrices) return say("These numbers are beyond the range of a double, or there is not enough memory.");
+    head = m.matrices;
+    const focus = document.activeElement?.closest?.("td")?.dataset.at, norms = !head.dS[0] && now.backward;
+    const sections = c.headings.map((h, i) => {
+        const tables = ABOVE[i].flatMap((name) => (SHARED.includes(name) ? [0] : [0, 1]).filter((side) => head[name][side]).map((side) => table(name, side)));
+        const shows = tables.length && (i <= 7 || now.backward);
+        return shows && element("section", {}, element("h2", {}, norms ? h.meaning : h.name), element("div", { class: "matrices" }, ...tables));
+    });
+    $("lesson-steps").replaceChildren(...sections.filter((x) => x));
+    $("about").textContent = c.lessons.find((l) => l.name === now.lesson).meaning;
+    const again = focus && document.querySelector(`td[data-at="${focus}"]`);
+    if (again) (again.querySelector("input") ?? again).focus();
+    $("command").textContent = command();
+}
+
+// Any entry of Q, K, V may be changed; all three then stand in the link.
+function edit(input) {
+    const x = Number(input.value), [name, , r, k] = input.closest("td").dataset.at.split("|");
+    const good = input.value.trim() !== "" && Number.isFinite(x) && Math.abs(x) <= 1e6;
+    say(good ? "" : `${name}[${Number(r) + 1},${Number(k) + 1}] '${input.value}': expected a number from -1e6 to 1e6.`);
+    if (!good) return void (input.value = number(name, 0, r, k));
+    const [q, kk, v] = INPUTS.map((n) => [...head[n][0].values]);
+    ({ Q: q, K: kk, V: v })[name][r * head[name][0].cols + Number(k)] = x;
+    Object.assign(now, { q: q.join(), k: kk.join(), v: v.join() });
+    lesson();
+    store();
+}
+
 function lessonCommand() {
-    return `sqrtdk trace --lesson ${now.lesson}`;
+    const options = `${rule().name === "sqrt" ? "" : ` --scale ${rule().name}`}${now.causal ? " --mask causal-top-left" : ""}${now.backward ? " --backward" : ""}`;
+    if (!now.q || !head) return `sqrtdk trace --lesson ${now.lesson}${options}`;
+    const lines = (m) => [...Array(m.rows).keys()].map((r) => [...m.values.slice(r * m.cols, (r + 1) * m.cols)].join()).join("\\n");
+    const files = INPUTS.map((n) => `printf '${lines(head[n][0])}\\n' >${n.toLowerCase()}.csv; `).join("");
+    return `${files}sqrtdk trace --q q.csv --k k.csv --v v.csv${options}`;
+}
+
+function listenToLessons() {
+    const steps = $("lesson-steps");
+    const at = (e) => e.target.closest?.("td[data-at]");
+    steps.onpointerover = (e) => at(e) && explain(at(e));
+    steps.addEventListener("focusin", (e) => at(e) && explain(at(e)));
+    steps.addEventListener("change", (e) => e.target.matches("input") && edit(e.target));
+    steps.onkeydown = (e) => {
+        const td = at(e), [name, side, r, k] = td ? td.dataset.at.split("|") : [];
+        if (!td || e.target.matches("input")) return;
+        const place = { r: Number(r), k: Number(k) }, m = head[name][side];
+        if (moved(e, place, m.rows, m.cols)) cellOf(name, Number(side), place.r, place.k).focus();
+    };
+    $("restore").onclick = () => {
+        lesson(true);
+        store();
+    };
 }
 
 // ---- Start -------------------------------------------------------------------------------------
@@ -682,6 +826,7 @@ const HEARD = {
         describe();
         makeControls();
         listen();
+        listenToLessons();
         open();
         $("engine").textContent = m.engine === "relaxed" ? "Computed by the C code of sqrtdk as WebAssembly, with this browser’s fused multiply-add: the bits of the command line."
             : `Computed by the C code of sqrtdk as WebAssembly: the bits of the command line. This browser’s own multiply-add is not used, so it is done in software, some twenty times slower; the batch is ${SETTINGS.batch.standard} at first.`;

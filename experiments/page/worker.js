@@ -146,6 +146,18 @@ function curve({ keys, scales, d_k, id }) {
     again();
 }
 
+// Every matrix of a head, by side; the inputs are the lesson's, or those that were given.
+function attend({ lesson, inputs, rule, causal, backward, names }) {
+    if (!c.lesson(lesson)) return { matrices: null };
+    inputs?.forEach((values, which) => new Float64Array(c.memory.buffer, c.input(which), values.length).set(values));
+    if (!c.attend(rule, causal, backward)) return { matrices: null };
+    const matrix = (which, side) => {
+        const at = c.matrix(which, side), rows = c.rows(which, side), cols = c.cols(which, side);
+        return at ? { rows, cols, values: numbers(at, rows * cols) } : null;
+    };
+    return { matrices: Object.fromEntries(names.map((name, which) => [name, [0, 1].map((side) => matrix(which, side))])) };
+}
+
 const HEARD = {
     load,
     start(m) {

@@ -2,9 +2,7 @@
 #ifndef TRACE_STEPS_H
 #define TRACE_STEPS_H
 
-#include "common/scaling.h"
-#include "heads/head_files.h"
-#include "heads/head_stats.h"
+#include "trace/matrices.h"
 #include "trace/show.h"
 
 typedef struct trace_settings {

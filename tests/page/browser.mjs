@@ -1,0 +1,188 @@
+// browser.mjs: the page in a headless Chromium, opened from the disk: it plays, keys and links work,
+// garbage is said, both engines give the program's bits, nothing is asked of a network and nothing
+// goes wrong. Pictures of it go to a folder, to be looked at.
+//   node tests/page/browser.mjs PAGE PROGRAM FOLDER [quick]
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import process from "node:process";
+import { browser } from "./chromium.mjs";
+
+const [page, program, folder, quick] = process.argv.slice(2);
+const url = (hash = "") => `file://${resolve(page)}${hash}`;
+mkdirSync(folder, { recursive: true });
+const b = await browser();
+let passed = 0, failed = 0;
+
+async function test(name, size, hash, body) {
+    const t = await b.tab(size);
+    try {
+        await t.go(url(hash));
+        await t.until("typeof frames === 'object' && frames?.last", "the first picture");
+        await body(t);
+        if (t.requests.length) throw new Error(`asked of a network: ${t.requests}`);
+        if (t.faults.length) throw new Error(`went wrong: ${t.faults}`);
+        passed++;
+    } catch (e) {
+        failed++;
+        console.error(`${name}: ${e.message}`);
+        await t.picture(`${folder}/failed-${failed}.png`).catch(() => {});
+    }
+}
+
+function equal(what, got, expected) {
+    if (got !== expected) throw new Error(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+}
+const text = (t, id) => t.see(`document.getElementById(${JSON.stringify(id)}).textContent`);
+const press = (t, id) => t.see(`document.getElementById(${JSON.stringify(id)}).click()`);
+
+// The ratios of a run of the program, by rule.
+function natively(...options) {
+    const csv = execFileSync(program, ["stall", ...options, "--every", "1", "--quiet", "--output", "-"], { encoding: "utf8" });
+    const [head, ...rows] = csv.trim().split("\n").map((line) => line.split(","));
+    const at = (name) => head.indexOf(name);
+    return (rule) => rows.filter((r) => r[at("scale")] === rule).map((r) => Number(r[at("loss")]) / Number(r[at("loss_uniform")]));
+}
+
+async function playsTo(t, steps) {
+    await press(t, "play");
+    await t.until(`frames.steps >= ${steps}`, `step ${steps}`, 120);
+    await press(t, "play");
+    await t.until("!frames.playing");
+}
+
+async function hasTheBits(t, steps, ...options) {
+    const expected = natively(...options, "--steps", String(steps));
+    for (const [i, rule] of [[0, "none"], [1, "sqrt"]]) {
+        const got = await t.see(`frames.ratios[${i}].slice(0, ${steps})`);
+        equal(`${rule}: steps`, got.length, steps);
+        got.forEach((r, k) => equal(`${rule}, step ${k}`, r, expected(rule)[k]));
+    }
+}
+
+const DESKTOP = { width: 1280, height: 800 }, PHONE = { width: 390, height: 844, mobile: true };
+
+await test("plays with the program's bits", DESKTOP, "#d-k=64", async (t) => {
+    await playsTo(t, 60);
+    await hasTheBits(t, 60, "--d-k", "64", "--seed", "0", "--batch", String(await t.see("now.batch")));
+    await t.picture(`${folder}/desktop.png`);
+});
+
+if (!quick) {
+    await test("the exact engine has them too", DESKTOP, "#d-k=8&engine=exact", async (t) => {
+        equal("engine", await t.see("c.engine"), "exact");
+        equal("batch", await t.see("now.batch"), 8);
+        if (!(await text(t, "engine")).includes("software")) throw new Error("the page does not say which engine");
+        await playsTo(t, 30);
+        await hasTheBits(t, 30, "--d-k", "8", "--seed", "0", "--batch", "8");
+    });
+
+    await test("a reset goes back to the same weights", DESKTOP, "#d-k=8&tokens=5&batch=4&seed=3", async (t) => {
+        const first = await t.see("frames.ratios[0][0]");
+        await playsTo(t, 25);
+        const before = await t.see("frames.ratios[0].slice(0, 20).join()");
+        await press(t, "reset");
+        await t.until("frames.steps === 1");
+        equal("the first ratio", await t.see("frames.ratios[0][0]"), first);
+        for (let i = 0; i < 19; i++) await press(t, "step");
+        await t.until("frames.steps === 20");
+        equal("20 steps", await t.see("frames.ratios[0].join()"), before);
+    });
+
+    await test("stops at its last step, and says it", DESKTOP, "#d-k=1&tokens=2&batch=1", async (t) => {
+        await press(t, "play");
+        await t.until("frames.done", "the end", 60);
+        equal("steps", await t.see("frames.steps"), await t.see("c.limits.steps"));
+        equal("button", await text(t, "play"), "Play again");
+    });
+
+    await test("says that a student diverged", DESKTOP, "#d-k=8&lr=1e6&tokens=4&batch=2&optimizer=adam", async (t) => {
+        await t.go(url("#d-k=512&lr=1000000&tokens=4&batch=2&optimizer=momentum"));
+        await playsTo(t, 2).catch(() => {});
+    });
+
+    await test("keys: tabs, sliders, space, maps", DESKTOP, "#d-k=8", async (t) => {
+        await t.see("document.getElementById('d-k').focus()");
+        await t.key("ArrowRight");
+        await t.until("now['d-k'] === 12", "a slider's arrow");
+        equal("link", await t.see("location.hash"), "#d-k=12&scale=none,sqrt");
+        await t.see("document.activeElement.blur()");
+        await t.key(" ", " ");
+        await t.until("frames.playing && frames.steps > 2", "space plays");
+        await t.key(" ", " ");
+        await t.until("!frames.playing", "space pauses");
+        await t.see("document.getElementById('maps').focus()");
+        await t.key("ArrowDown");
+        await t.key("ArrowRight");
+        await t.until("document.getElementById('cell').textContent.startsWith('Query 2, key 2')", "arrows on a map");
+        await t.see("document.getElementById('tab-train').focus()");
+        await t.key("ArrowRight");
+        equal("view", await t.see("now.view"), "map");
+        await t.see("document.getElementById('plane').focus()");
+        await t.key("ArrowUp");
+        await t.key("Enter");
+        await t.until("frames.steps > 2 && frames.last.students[2]", "Enter trains at a point");
+        const order = [];
+        await t.see("document.activeElement.blur()");
+        for (let i = 0; i < 14; i++) {
+            await t.key("Tab");
+            order.push(await t.see("document.activeElement.id"));
+        }
+        for (const id of ["tab-map", "d-k", "tokens", "lr", "batch", "scale", "optimizer", "seed", "play", "step", "reset", "link", "plane"])
+            if (!order.includes(id)) throw new Error(`Tab does not reach ${id}: ${order}`);
+    });
+
+    await test("a click on the map trains there, by the map's own start", DESKTOP, "#view=map&d-k=64", async (t) => {
+        const { x, y } = await t.see("(() => { const p = plane(), m = new DOMPoint(p.x(16), p.y(8)).matrixTransform(document.getElementById('plane').getScreenCTM()); return { x: m.x, y: m.y }; })()");
+        await t.click(x, y);
+        await t.until("frames.steps > 5", "training");
+        equal("sigma0", await t.see("now.sigma0"), 8);
+        equal("kappa", await t.see("now.kappa"), 16);
+        await t.picture(`${folder}/map.png`);
+    });
+
+    await test("a link is taken", DESKTOP, "#d-k=32&tokens=8&lr=0.5&batch=4&optimizer=adam&scale=none,linear&seed=9", async (t) => {
+        equal("settings", await t.see("[now['d-k'], now.tokens, now.lr, now.batch, now.optimizer, now.scale, now.seed].join()"), "32,8,0.5,4,adam,none,linear,9");
+        equal("link", await t.see("location.hash"), "#d-k=32&tokens=8&lr=0.5&batch=4&optimizer=adam&scale=none,linear&seed=9");
+        if (!(await text(t, "command")).startsWith("sqrtdk stall --d-k 32 --tokens 8 --batch 4 --optimizer adam --lr 0.5 --scale none,linear --seed 9 --steps "))
+            throw new Error(await text(t, "command"));
+        await t.see("location.hash = '#d-k=16'");
+        await t.until("now['d-k'] === 16 && frames.last", "another link");
+    });
+
+    for (const garbage of ["#d-k=99999", "#d-k=abc&tokens=-1", "#%00%ff&x=<b>", "#lr=1e999", "#scale=none", "#view=__proto__&constructor=1", "#seed=1.5", "#&&&===", "#sigma0=4"])
+        await test(`garbage in a link: ${garbage}`, DESKTOP, garbage, async (t) => {
+            const silent = ["#&&&===", "#sigma0=4"].includes(garbage); // an empty name, and half a point
+            if (!silent) equal("said", await t.see("document.getElementById('notice').hidden"), false);
+            if (!(await t.see("now['d-k'] >= 1 && now['d-k'] <= c.limits.d_k && now.tokens >= 2"))) throw new Error("not clamped");
+        });
+
+    await test("curves of saturation", DESKTOP, "#view=saturation&d-k=64&keys=16", async (t) => {
+        await t.until("points.done", "the curves");
+        if (!(await text(t, "saturation-text")).includes("0.84 without the scale and 0.25")) throw new Error(await text(t, "saturation-text"));
+        await t.picture(`${folder}/saturation.png`);
+    });
+
+    for (const [name, size] of [["phone", PHONE], ["dark", { ...DESKTOP, dark: true }], ["phone-dark", { ...PHONE, dark: true }], ["still", { ...DESKTOP, still: true }]])
+        for (const view of ["train", "map", "saturation", "steps"])
+            await test(`${name}, ${view}`, size, `#view=${view}&d-k=64`, async (t) => {
+                if (view === "train" || view === "map") await playsTo(t, 30);
+                else await new Promise((done) => setTimeout(done, 700));
+                const wide = await t.see("document.documentElement.scrollWidth");
+                if (wide > size.width) throw new Error(`scrolls sideways: ${wide} px`);
+                const unnamed = await t.see("[...document.querySelectorAll('[role=img]')].filter((x) => x.checkVisibility() && !x.ariaLabel).map((x) => x.id).join()");
+                equal("pictures without words", unnamed, "");
+                await t.picture(`${folder}/${name}-${view}.png`);
+            });
+
+    await test("first picture and drawing in time", DESKTOP, "", async (t) => {
+        const first = await t.see("firstPicture");
+        await playsTo(t, 60);
+        const drawing = await t.see("timings.slice().sort((a, b) => a - b)[timings.length >> 1]");
+        console.log(`first picture after ${Math.round(first)} ms, drawing ${drawing.toFixed(1)} ms (median)`);
+    });
+}
+
+await b.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,261 @@
+/* test_page.c: what the page calls computes what the program does, to the last bit, and refuses
+ * what it does not; tests/page/ looks at the page itself.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scaling.h"
+#include "map/cells.h"
+#include "page/page.h"
+#include "saturation/theory.h"
+#include "suites.h"
+#include "support.h"
+#include "training/verdict.h"
+
+enum { D_K = 3, TOKENS = 5, BATCH = 4, SEED = 7 };
+
+static const training_config SHAPE = {
+    .batch = BATCH, .tokens = TOKENS, .d_model = 32, .d_k = D_K, .d_v = 32, .target_gain = 1};
+static const volatile sig_atomic_t never = 0;
+
+static int find(int list, const char *name) {
+    for (int i = 0; page_word(list, i, PAGE_NAME); i++)
+        if (strcmp(page_word(list, i, PAGE_NAME), name) == 0) return i;
+    ck_abort_msg("no %s", name);
+    return -1;
+}
+
+static void assert_bits(double a, double b) {
+    ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%.17g is not %.17g", a, b);
+}
+
+static bool go_on(void *context, const run *c) {
+    (void)context;
+    (void)c;
+    return true;
+}
+
+static void advance(void *context, tt_size steps, double work) {
+    (void)context;
+    (void)steps;
+    (void)work;
+}
+
+/* A sweep of one d_k, seed and rate, trained; its lists are the caller's. */
+static void train(sweep *s, const sweep_config *config) {
+    const sweep_observer observer = {NULL, go_on, advance};
+    char error[256];
+    ck_assert(sweep_new(s, config) && sweep_measure(s, &never));
+    ck_assert_int_eq(sweep_train(s, &observer, &never, error, sizeof error), SWEEP_DONE);
+}
+
+/* Trains students of these rules on the page, as far as they go. */
+static void train_here(const scaling *const *rule, int count, const optimizer_rate *rate, int steps,
+                       int measured) {
+    ck_assert_int_eq(page_teacher(D_K, TOKENS, BATCH, SEED), 1);
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(page_student(i, find(PAGE_RULES, rule[i]->name),
+                                      find(PAGE_OPTIMIZERS, rate->optimizer->name), rate->lr, 1),
+                         1);
+    for (int step = 0; step < steps; step++) {
+        ck_assert_int_eq(page_next(), 1);
+        for (int i = 0; i < count; i++) (void)page_step(i, measured);
+    }
+}
+
+static void compare_with_stall(const char *method, double lr, int steps) {
+    const int64_t d_k = D_K, seed = SEED;
+    const scaling *rule[] = {scaling_find("none"), scaling_find("cosine"), scaling_find("t5")};
+    const optimizer_rate rate = {optimizer_find(method), lr};
+    const sweep_config config = {.d_k = &d_k,
+                                 .d_k_count = 1,
+                                 .scale = rule,
+                                 .scale_count = LENGTH(rule),
+                                 .rate = &rate,
+                                 .rate_count = 1,
+                                 .seed = &seed,
+                                 .seed_count = 1,
+                                 .training = SHAPE,
+                                 .recipe = RECIPE_PLAIN,
+                                 .steps = steps,
+                                 .every = 1,
+                                 .gain = 1,
+                                 .threads = 1};
+    sweep s;
+    train(&s, &config);
+    train_here(rule, LENGTH(rule), &rate, steps, PAGE_ALL);
+    for (int i = 0; i < LENGTH(rule); i++) {
+        const run *r = sweep_run_at(&s, 0, i, 0, 0);
+        ck_assert_int_eq(page_steps(i), r->steps);
+        assert_bits(page_ratio(i), r->ratio);
+        assert_bits(page_kappa(i), r->kappa);
+        ck_assert_int_eq(page_verdict(i), verdict_of_run(&s.config, r));
+        for (int k = 0; r->ratio < INFINITY && k < columns_count(); k++)
+            assert_bits(page_columns(i)[k], r->rows[r->row_count - 1].value[k]);
+    }
+    sweep_free(&s);
+}
+
+START_TEST(a_student_takes_the_steps_of_a_run_of_stall) {
+    compare_with_stall("sgd", 1, 45);
+    compare_with_stall("adam", 0.01, 20);
+}
+END_TEST
+
+START_TEST(a_student_that_diverges_says_so_and_stays) {
+    compare_with_stall("sgd", 1e300, 9);
+    const scaling *rule = scaling_find("none");
+    const optimizer_rate rate = {optimizer_find("sgd"), 1e300};
+    train_here(&rule, 1, &rate, 9, PAGE_BRIEF);
+    ck_assert_int_eq(page_verdict(0), DIVERGED);
+    ck_assert_int_eq(page_step(0, PAGE_NOTHING), 0);
+}
+END_TEST
+
+static bool cell_done(void *context, tt_size i) {
+    (void)context;
+    (void)i;
+    return true;
+}
+
+START_TEST(a_point_is_trained_as_the_cell_of_the_map_is) {
+    const char *const METHODS[] = {"sgd", "adamw"};
+    const optimizer *method = optimizer_find(METHODS[_i]);
+    const scaling *rule = scaling_find("sqrt");
+    const int64_t d_k = D_K, seed = SEED;
+    const double sigma0 = 4, kappa = 2;
+    const map_config config = {.optimizer = &method,
+                               .optimizer_count = 1,
+                               .scale = &rule,
+                               .scale_count = 1,
+                               .d_k = &d_k,
+                               .d_k_count = 1,
+                               .sigma0 = &sigma0,
+                               .sigma0_count = 1,
+                               .kappa = &kappa,
+                               .kappa_count = 1,
+                               .seed = &seed,
+                               .seed_count = 1,
+                               .training = SHAPE,
+                               .recipe = RECIPE_PLAIN,
+                               .steps = 30,
+                               .threads = 1};
+    const map_observer observer = {NULL, cell_done, advance};
+    char error[256];
+    map m;
+    ck_assert(map_new(&m, &config));
+    ck_assert_int_eq(map_train(&m, &observer, &never, error, sizeof error), MAP_DONE);
+    ck_assert_int_eq(page_teacher(D_K, TOKENS, BATCH, SEED), 1);
+    ck_assert_int_eq(page_point(2, find(PAGE_OPTIMIZERS, METHODS[_i]), sigma0, kappa), 1);
+    for (int step = 0; step < 30; step++) {
+        ck_assert_int_eq(page_next(), 1);
+        ck_assert_int_eq(page_step(2, PAGE_NOTHING), 1);
+        /* the last one's logits, and its kappa before its update, which is the map's */
+        if (step == 28) assert_bits(page_kappa_now(2), m.cells[0].found[KAPPA_END]);
+    }
+    assert_bits(page_ratio(2), m.cells[0].found[RATIO]);
+    assert_bits(page_sigma_now(2), m.cells[0].found[LOGIT_STD]);
+    ck_assert_int_eq(page_verdict(2), cell_verdict(&config, &m.cells[0]));
+    map_free(&m);
+}
+END_TEST
+
+START_TEST(pictures_are_those_of_the_first_sequence) {
+    const scaling *rule = scaling_find("sqrt");
+    const optimizer_rate rate = {optimizer_find("sgd"), 1};
+    train_here(&rule, 1, &rate, 1, PAGE_BRIEF);
+    for (int r = 0; r < TOKENS; r++) {
+        double mine = 0, its = 0;
+        for (int k = 0; k < TOKENS; k++) {
+            mine += page_weights(0)[r * TOKENS + k];
+            its += page_teacher_weights()[r * TOKENS + k];
+        }
+        /* weights of a row, each rounded once: at most T ulp of 1 */
+        ck_assert_double_eq_tol(mine, 1, TOKENS * 0x1p-52);
+        ck_assert_double_eq_tol(its, 1, TOKENS * 0x1p-52);
+        ck_assert(page_row_gradients(0)[r] > 0);
+    }
+    ck_assert(isnan(page_columns(0)[find(PAGE_COLUMNS, "cos_m")]));
+}
+END_TEST
+
+START_TEST(training_ends_at_its_limit) {
+    ck_assert_int_eq(page_teacher(1, 2, 1, 0), 1);
+    ck_assert_int_eq(page_student(0, 0, 0, 0.1, 1), 1);
+    for (int step = 0; step < PAGE_STEPS; step++) {
+        ck_assert_int_eq(page_next(), 1);
+        ck_assert_int_eq(page_step(0, PAGE_NOTHING), 1);
+    }
+    ck_assert_int_eq(page_step(0, PAGE_NOTHING), 0);
+    ck_assert_int_eq(page_steps(0), page_limit(0));
+}
+END_TEST
+
+START_TEST(what_is_beyond_the_limits_is_refused) {
+    ck_assert_int_eq(page_teacher(PAGE_D_K_MOST + 1, 2, 1, 0), 0);
+    ck_assert_int_eq(page_teacher(0, 2, 1, 0), 0);
+    ck_assert_int_eq(page_teacher(1, PAGE_TOKENS_MOST + 1, 1, 0), 0);
+    ck_assert_int_eq(page_teacher(1, 1, 1, 0), 0);
+    ck_assert_int_eq(page_teacher(1, 2, PAGE_BATCH_MOST + 1, 0), 0);
+    ck_assert_int_eq(page_teacher(1, 2, 1, -1), 0);
+    ck_assert_int_eq(page_teacher(1, 2, 1, 4294967296.0), 0);
+    ck_assert_int_eq(page_student(0, 0, 0, 1, 1), 0); /* of no teacher */
+    ck_assert_int_eq(page_next(), 0);
+    ck_assert_int_eq(page_teacher(1, 2, 1, 4294967295.0), 1);
+    ck_assert_int_eq(page_student(PAGE_STUDENTS, 0, 0, 1, 1), 0);
+    ck_assert_int_eq(page_student(0, 99, 0, 1, 1), 0);
+    ck_assert_int_eq(page_student(0, 0, 99, 1, 1), 0);
+    ck_assert_int_eq(page_student(0, 0, 0, -1, 1), 0);
+    ck_assert_int_eq(page_student(0, 0, 0, 1, NAN), 0);
+    ck_assert_int_eq(page_point(0, 0, 0, 1), 0);
+    ck_assert_int_eq(page_step(0, PAGE_ALL), 0);
+    ck_assert_ptr_null(page_ratios(0));
+    ck_assert(isnan(page_ratio(0)));
+}
+END_TEST
+
+START_TEST(every_word_has_its_meaning) {
+    for (int list = 0; list < PAGE_LISTS; list++) {
+        ck_assert_ptr_null(page_word(list, -1, PAGE_NAME));
+        for (int i = 0; page_word(list, i, PAGE_NAME); i++)
+            ck_assert(strlen(page_word(list, i, PAGE_MEANING)) > 0);
+        ck_assert_ptr_nonnull(page_word(list, 0, PAGE_NAME));
+    }
+    ck_assert_str_eq(page_word(PAGE_RULES, find(PAGE_RULES, "sqrt"), PAGE_MEANING),
+                     scaling_find("sqrt")->formula);
+    ck_assert_ptr_null(page_word(PAGE_LISTS, 0, PAGE_NAME));
+}
+END_TEST
+
+START_TEST(the_curves_are_the_exact_means) {
+    theory_moments expected;
+    theory_qk(16, 64, 0.125, &expected);
+    const double *here = page_theory(16, 64, find(PAGE_RULES, "sqrt"));
+    ck_assert_ptr_nonnull(here);
+    ck_assert(memcmp(here, &expected, sizeof expected) == 0);
+    ck_assert_ptr_null(page_theory(16, 64, find(PAGE_RULES, "rms")));
+    ck_assert_ptr_null(page_theory(16, 8192, find(PAGE_RULES, "none"))); /* sigma 90 */
+    ck_assert_ptr_null(page_theory(0, 64, 0));
+}
+END_TEST
+
+START_TEST(the_multiply_add_rounds_once) {
+    ck_assert_int_eq(page_fma_faults(), 0);
+    assert_bits(page_fma(1 + 0x1p-30, 1 - 0x1p-30, -1), -0x1p-60);
+}
+END_TEST
+
+Suite *page_suite(void) {
+    const TTest *const tests[] = {a_student_takes_the_steps_of_a_run_of_stall,
+                                  a_student_that_diverges_says_so_and_stays,
+                                  pictures_are_those_of_the_first_sequence,
+                                  training_ends_at_its_limit,
+                                  what_is_beyond_the_limits_is_refused,
+                                  every_word_has_its_meaning,
+                                  the_curves_are_the_exact_means,
+                                  the_multiply_add_rounds_once};
+    Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
+    add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);
+    return suite;
+}
