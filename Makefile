@@ -323,6 +323,10 @@ $(eval $(call MODULE,relaxed))
 
 page: $(PAGE)/sqrtdk.html
 
+# Both engines in Node against the program, and the page in a headless Chromium.
+check-page: page $(BUILD)/sqrtdk
+	BUILD=$(BUILD) scripts/check_page
+
 $(PAGE)/sqrtdk.html: scripts/page $(wildcard experiments/page/page.* experiments/page/*.js) $(EXPECTED)/map.csv \
   $(PAGE)/exact.wasm $(PAGE)/relaxed.wasm
 	scripts/page $(PAGE) >$@.new && mv $@.new $@
@@ -334,10 +338,12 @@ install: all
 	install -m 755 $(BUILD)/sqrtdk "$(DESTDIR)$(PREFIX)/bin/"
 	install -m 644 $(LIBRARY) "$(DESTDIR)$(PREFIX)/lib/"
 	install -m 644 include/tt/*.h "$(DESTDIR)$(PREFIX)/include/tt/"
+	if [ -f $(PAGE)/sqrtdk.html ]; then install -d "$(DESTDIR)$(PREFIX)/share/sqrtdk" && \
+	  install -m 644 $(PAGE)/sqrtdk.html "$(DESTDIR)$(PREFIX)/share/sqrtdk/"; fi
 
 clean:
 	rm -rf build
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(PAGE)/*/*/*.d $(PAGE)/*/*/*/*.d)
 
-.PHONY: all always example page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean

@@ -96,12 +96,6 @@ function readLink() {
         now[name] = value;
         if (wrong) said.push(wrong);
     }
-    const sizes = { "soft-lookup": [2, 4, 4], "five-tokens": [15, 15, 15], batch: [12, 12, 12], "one-hot": [32, 48, 6] }[now.lesson];
-    const given = [now.q, now.k, now.v];
-    if (given.some((x) => x) && !given.every((x, i) => x?.split(",").length === sizes[i])) {
-        now.q = now.k = now.v = null;
-        said.push(`q, k, v: expected ${sizes.join(", ")} numbers for the lesson ${now.lesson}`);
-    }
     if ((now.sigma0 === null) !== (now.kappa === null)) now.sigma0 = now.kappa = null;
     say(said.length ? `The link: ${said.join("; ")}.` : "");
 }
@@ -617,7 +611,7 @@ function showSaturation() {
             out.push(element("text", { class: KIND[i], x: narrow.matches ? end : end + 7, y: ends[k][1], "text-anchor": narrow.matches ? "end" : "start" }, label(i)));
         });
         $(`sat-${m}`).replaceChildren(...out);
-        if (points.done) $(`sat-${m}`).setAttribute("aria-label", `Exact curves against the key width for ${now.keys} keys. At d_k ${now["d-k"]}: without ${short(said[m][0])}, ${withName()} ${short(said[m][1])}.`);
+        $(`sat-${m}`).setAttribute("aria-label", !points.done ? "Curves that are being computed" : `Exact curves against the key width for ${now.keys} keys. At d_k ${now["d-k"]}: without ${short(said[m][0])}, ${withName()} ${short(said[m][1])}.`);
     });
     const exact = points.of[1].length || !points.done;
     $("saturation-text").textContent = !points.done ? "Computing …" : `At dₖ ${now["d-k"]} the largest of ${now.keys} weights is on average ${short(said[0][0])} without the scale` +
@@ -635,7 +629,7 @@ let head = null; // the matrices by name, a pair of sides each
 // The numbers of a link, or the lesson's own; `afresh` forgets what was changed.
 function lesson(afresh) {
     if (afresh) now.q = now.k = now.v = null;
-    const inputs = [now.q, now.k, now.v].every((x) => x) ? [now.q, now.k, now.v].map((x) => x.split(",").map(Number)) : null;
+    const given = [now.q, now.k, now.v], inputs = given.some((x) => x) ? given.map((x) => (x ?? "").split(",").map(Number)) : null;
     worker.postMessage({ do: "attend", lesson: c.lessons.findIndex((l) => l.name === now.lesson), inputs, names: MATRICES,
         rule: c.rules.findIndex((r) => r.name === rule().name), causal: now.causal ? 1 : 0, backward: now.backward ? 1 : 0 });
 }
@@ -692,7 +686,7 @@ function table(name, side) {
         const row = element("tr");
         for (let k = 0; k < m.cols; k++) {
             const x = m.values[r * m.cols + k], td = element("td", { "data-at": `${name}|${side}|${r}|${k}`, tabindex: !INPUTS.includes(name) && r + k === 0 ? 0 : -1 });
-            if (INPUTS.includes(name)) td.append(element("input", { type: "text", inputmode: "decimal", value: String(x), "aria-label": `${name}, row ${r + 1}, column ${k + 1}` }));
+            if (INPUTS.includes(name)) td.append(element("input", { type: "text", inputmode: "decimal", value: plain(x), "aria-label": `${name}, row ${r + 1}, column ${k + 1}` }));
             else td.textContent = hidden(r, k) && ["S", "Z", "E", "P", "dP", "dZ", "dS"].includes(name) ? "-" : plain(x);
             // a weight is a bar too
             if (name === "P") td.style.background = `linear-gradient(to right, var(${side ? "--bad" : "--good"}) ${100 * x}%, transparent 0)`;
@@ -704,6 +698,10 @@ function table(name, side) {
 }
 
 function onAttended(m) {
+    if (m.sizes) {
+        say(`q, k, v: expected ${m.sizes.join(", ")} numbers for the lesson ${now.lesson}; it is as it was.`);
+        return lesson(true);
+    }
     if (!m.matrices) return say("These numbers are beyond the range of a double, or there is not enough memory.");
     head = m.matrices;
     const focus = document.activeElement?.closest?.("td")?.dataset.at, norms = !head.dS[0] && now.backward;
@@ -724,7 +722,7 @@ function edit(input) {
     const x = Number(input.value), [name, , r, k] = input.closest("td").dataset.at.split("|");
     const good = input.value.trim() !== "" && Number.isFinite(x) && Math.abs(x) <= 1e6;
     say(good ? "" : `${name}[${Number(r) + 1},${Number(k) + 1}] '${input.value}': expected a number from -1e6 to 1e6.`);
-    if (!good) return void (input.value = number(name, 0, r, k));
+    if (!good || x === number(name, 0, r, k)) return;
     const [q, kk, v] = INPUTS.map((n) => [...head[n][0].values]);
     ({ Q: q, K: kk, V: v })[name][r * head[name][0].cols + Number(k)] = x;
     Object.assign(now, { q: q.join(), k: kk.join(), v: v.join() });
@@ -744,7 +742,13 @@ function listenToLessons() {
     const steps = $("lesson-steps");
     const at = (e) => e.target.closest?.("td[data-at]");
     steps.onpointerover = (e) => at(e) && explain(at(e));
-    steps.addEventListener("focusin", (e) => at(e) && explain(at(e)));
+    // all digits of a number while it is edited
+    const entry = (e) => number(...at(e).dataset.at.split("|"));
+    steps.addEventListener("focusin", (e) => {
+        if (at(e)) explain(at(e));
+        if (e.target.matches("input")) e.target.value = entry(e);
+    });
+    steps.addEventListener("focusout", (e) => e.target.matches("input") && (e.target.value = plain(entry(e))));
     steps.addEventListener("change", (e) => e.target.matches("input") && edit(e.target));
     steps.onkeydown = (e) => {
         const td = at(e), [name, side, r, k] = td ? td.dataset.at.split("|") : [];

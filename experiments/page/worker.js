@@ -148,7 +148,9 @@ function curve({ keys, scales, d_k, id }) {
 
 // Every matrix of a head, by side; the inputs are the lesson's, or those that were given.
 function attend({ lesson, inputs, rule, causal, backward, names }) {
-    if (!c.lesson(lesson)) return { matrices: null };
+    if (!c.lesson(lesson) || !c.attend(rule, 0, 0)) return { matrices: null };
+    const sizes = [0, 1, 2].map((which) => c.rows(which, 0) * c.cols(which, 0));
+    if (inputs?.some((values, which) => values.length !== sizes[which])) return { sizes };
     inputs?.forEach((values, which) => new Float64Array(c.memory.buffer, c.input(which), values.length).set(values));
     if (!c.attend(rule, causal, backward)) return { matrices: null };
     const matrix = (which, side) => {

@@ -28,8 +28,8 @@ const char *trace_heading(int step, bool norms) {
         "13. dQ = dS K",
         "14. dK = dS^T Q"};
     static const char *const OF_NORMS[] = {
-        "12. The rule divides by norms: dQ and dK below carry dS K and dS^T Q and what flows "
-        "through these",
+        ("12. The rule divides by norms: dQ and dK below carry dS K and dS^T Q and what flows "
+         "through these"),
         "13. dQ", "14. dK"};
     enum { COUNT = sizeof HEADINGS / sizeof *HEADINGS, FIRST = 12 };
     if (step < 0 || step >= COUNT) return NULL;
