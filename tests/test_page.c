@@ -11,12 +11,14 @@
 #include "saturation/theory.h"
 #include "suites.h"
 #include "support.h"
+#include "trace/inputs.h"
+#include "trace/matrices.h"
 #include "training/verdict.h"
 
-enum { D_K = 3, TOKENS = 5, BATCH = 4, SEED = 7 };
+enum { D_K = 3, TOKENS = 5, SEQUENCES = 4, SEED = 7 };
 
 static const training_config SHAPE = {
-    .batch = BATCH, .tokens = TOKENS, .d_model = 32, .d_k = D_K, .d_v = 32, .target_gain = 1};
+    .batch = SEQUENCES, .tokens = TOKENS, .d_model = 32, .d_k = D_K, .d_v = 32, .target_gain = 1};
 static const volatile sig_atomic_t never = 0;
 
 static int find(int list, const char *name) {
@@ -53,7 +55,7 @@ static void train(sweep *s, const sweep_config *config) {
 /* Trains students of these rules on the page, as far as they go. */
 static void train_here(const scaling *const *rule, int count, const optimizer_rate *rate, int steps,
                        int measured) {
-    ck_assert_int_eq(page_teacher(D_K, TOKENS, BATCH, SEED), 1);
+    ck_assert_int_eq(page_teacher(D_K, TOKENS, SEQUENCES, SEED), 1);
     for (int i = 0; i < count; i++)
         ck_assert_int_eq(page_student(i, find(PAGE_RULES, rule[i]->name),
                                       find(PAGE_OPTIMIZERS, rate->optimizer->name), rate->lr, 1),
@@ -146,7 +148,7 @@ START_TEST(a_point_is_trained_as_the_cell_of_the_map_is) {
     map m;
     ck_assert(map_new(&m, &config));
     ck_assert_int_eq(map_train(&m, &observer, &never, error, sizeof error), MAP_DONE);
-    ck_assert_int_eq(page_teacher(D_K, TOKENS, BATCH, SEED), 1);
+    ck_assert_int_eq(page_teacher(D_K, TOKENS, SEQUENCES, SEED), 1);
     ck_assert_int_eq(page_point(2, find(PAGE_OPTIMIZERS, METHODS[_i]), sigma0, kappa), 1);
     for (int step = 0; step < 30; step++) {
         ck_assert_int_eq(page_next(), 1);
@@ -154,6 +156,7 @@ START_TEST(a_point_is_trained_as_the_cell_of_the_map_is) {
         /* the last one's logits, and its kappa before its update, which is the map's */
         if (step == 28) assert_bits(page_kappa_now(2), m.cells[0].found[KAPPA_END]);
     }
+    assert_bits(page_kappa(2), kappa);
     assert_bits(page_ratio(2), m.cells[0].found[RATIO]);
     assert_bits(page_sigma_now(2), m.cells[0].found[LOGIT_STD]);
     ck_assert_int_eq(page_verdict(2), cell_verdict(&config, &m.cells[0]));
@@ -177,6 +180,20 @@ START_TEST(pictures_are_those_of_the_first_sequence) {
         ck_assert(page_row_gradients(0)[r] > 0);
     }
     ck_assert(isnan(page_columns(0)[find(PAGE_COLUMNS, "cos_m")]));
+}
+END_TEST
+
+/* With one sequence in the batch its rows are all rows. */
+START_TEST(the_bars_are_the_gradients_of_the_columns) {
+    ck_assert_int_eq(page_teacher(D_K, 3, 1, SEED), 1);
+    ck_assert_int_eq(page_student(0, 0, 0, 1, 1), 1);
+    ck_assert_int_eq(page_next(), 1);
+    ck_assert_int_eq(page_step(0, PAGE_BRIEF), 1);
+    const double *g = page_row_gradients(0);
+    const double low = fmin(g[0], fmin(g[1], g[2])), high = fmax(g[0], fmax(g[1], g[2]));
+    const double median = page_columns(0)[find(PAGE_COLUMNS, "row_grad_median")];
+    ck_assert(low <= median && median <= high);
+    ck_assert(g[0] == median || g[1] == median || g[2] == median);
 }
 END_TEST
 
@@ -234,9 +251,45 @@ START_TEST(the_curves_are_the_exact_means) {
     const double *here = page_theory(16, 64, find(PAGE_RULES, "sqrt"));
     ck_assert_ptr_nonnull(here);
     ck_assert(memcmp(here, &expected, sizeof expected) == 0);
+    /* t5 starts its projection as much smaller as sqrt makes its scores */
+    here = page_theory(16, 64, find(PAGE_RULES, "t5"));
+    ck_assert(memcmp(here, &expected, sizeof expected) == 0);
     ck_assert_ptr_null(page_theory(16, 64, find(PAGE_RULES, "rms")));
     ck_assert_ptr_null(page_theory(16, 8192, find(PAGE_RULES, "none"))); /* sigma 90 */
     ck_assert_ptr_null(page_theory(0, 64, 0));
+}
+END_TEST
+
+enum { PAGE_P = PAGE_SIDES + P, PAGE_D_S = PAGE_SIDES + DS };
+
+START_TEST(a_lesson_is_followed_with_its_numbers_or_others) {
+    const int sqrt_rule = find(PAGE_RULES, "sqrt");
+    ck_assert_int_eq(page_lesson(find(PAGE_LESSONS, "soft-lookup")), 1);
+    ck_assert_int_eq(page_attend(sqrt_rule, 0, 0), 1);
+    ck_assert_double_eq_tol(page_matrix(PAGE_P, 0)[0], 0.6698, 5e-5); /* METHOD's four digits */
+    ck_assert_double_eq_tol(page_matrix(PAGE_P, 1)[0], 0.7311, 5e-5);
+    ck_assert_ptr_null(page_matrix(PAGE_D_S, 0)); /* no way back was asked for */
+    ck_assert_int_eq(page_rows(PAGE_D_S, 0), 0);
+    page_input(PAGE_Q)[0] = 0;
+    ck_assert_int_eq(page_attend(sqrt_rule, 0, 1), 1);
+    assert_bits(page_matrix(PAGE_P, 0)[0], 0.5);
+    ck_assert_ptr_nonnull(page_matrix(PAGE_D_S, 1));
+    ck_assert_int_eq(page_attend(sqrt_rule, 1, 0), 1);
+    assert_bits(page_matrix(PAGE_P, 0)[1], 0); /* the one query sees the first key only */
+    ck_assert_int_eq(page_attend(99, 0, 0), 0);
+    ck_assert_int_eq(page_lesson(99), 0);
+}
+END_TEST
+
+START_TEST(every_lesson_has_its_sizes) {
+    for (int i = 0; i < LESSON_COUNT; i++) {
+        ck_assert_int_eq(page_lesson(i), 1);
+        ck_assert_int_eq(page_attend(find(PAGE_RULES, "rms"), 0, 1), 1);
+        ck_assert_int_eq(page_cols(PAGE_S, 0), page_rows(PAGE_K, 0));
+        ck_assert_int_eq(page_rows(PAGE_SIDES + O, 1), page_rows(PAGE_Q, 0));
+        ck_assert_ptr_null(page_matrix(PAGE_D_S, 0)); /* the rule divides by norms */
+        ck_assert_ptr_nonnull(page_matrix(PAGE_D_S, 1));
+    }
 }
 END_TEST
 
@@ -254,6 +307,9 @@ Suite *page_suite(void) {
                                   what_is_beyond_the_limits_is_refused,
                                   every_word_has_its_meaning,
                                   the_curves_are_the_exact_means,
+                                  the_bars_are_the_gradients_of_the_columns,
+                                  a_lesson_is_followed_with_its_numbers_or_others,
+                                  every_lesson_has_its_sizes,
                                   the_multiply_add_rounds_once};
     Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
     add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);

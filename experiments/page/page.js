@@ -43,7 +43,7 @@ function describe() {
     SETTINGS = {
         "d-k": { ...between(1, d_k, Math.min(512, d_k)), whole: true },
         tokens: { ...between(2, tokens, 16), whole: true },
-        lr: { ...between(1e-6, 1e6, null), follows: () => optimizer().lr },
+        lr: { ...between(1e-300, 1e300, null), follows: () => optimizer().lr },
         batch: { ...between(1, batch, c.engine === "relaxed" ? 32 : 8), whole: true },
         scale: { words: names(c.rules).filter((x) => x !== "none").map((x) => `none,${x}`), standard: "none,sqrt" },
         optimizer: { words: names(c.optimizers), standard: c.optimizers[0].name },
