@@ -304,8 +304,8 @@ WASM_BUILTINS ?= $(lastword $(wildcard /usr/lib/llvm-*/lib/clang/*/lib/wasi/libc
 WASM_FLAGS = --target=wasm32-wasi -isystem $(WASM_HEADERS) -O2 $(STANDARD) -D_WASI_EMULATED_SIGNAL -ffp-contract=off \
              -ffunction-sections -fdata-sections $(WARNINGS) -Iinclude -Iexperiments -MMD -MP
 PAGE = $(BUILD)/page
-PAGE_SOURCES = $(filter-out src/kernels_avx%,$(wildcard src/*.c)) $(wildcard experiments/page/*.c) \
-  $(addprefix experiments/,$(addsuffix .c,common/scaling common/stats heads/head_stats map/grid saturation/theory trace/inputs trace/matrices \
+PAGE_SOURCES = $(filter-out src/kernels_avx%,$(wildcard src/*.c)) \
+  $(addprefix experiments/,$(addsuffix .c,page/page page/fma common/scaling common/stats heads/head_stats map/grid saturation/theory trace/inputs trace/matrices \
     $(addprefix training/,columns kappa product ratios recipe rescaled student teacher verdict)))
 
 $(PAGE)/relaxed/%.o: SIMD = -mrelaxed-simd

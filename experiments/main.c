@@ -15,6 +15,7 @@
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
 #include "map/map.h"
+#include "page/report.h"
 #include "precision/precision.h"
 #include "saturation/saturation.h"
 #include "stall/stall.h"
@@ -24,7 +25,7 @@
 
 static const command_spec *const COMMANDS[] = {
     &STALL_COMMAND,      &GRADCHECK_COMMAND, &TRACE_COMMAND,     &INSPECT_COMMAND,
-    &SATURATION_COMMAND, &MAP_COMMAND,       &PRECISION_COMMAND,
+    &SATURATION_COMMAND, &MAP_COMMAND,       &PRECISION_COMMAND, &REPORT_COMMAND,
 };
 
 enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };

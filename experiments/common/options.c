@@ -113,7 +113,8 @@ static void print_more(FILE *to, const void *context) {
 }
 
 void command_help(const command_spec *command) {
-    printf("Usage: sqrtdk %s [options]\n\n", command->name);
+    printf("Usage: sqrtdk %s [options]%s%s\n\n", command->name, command->operand ? " " : "",
+           command->operand ? command->operand : "");
     text_flow(stdout, command->summary, 0);
     puts("\nOptions:");
     text_flow_from(stdout, print_options, command, HELP_COLUMN);
@@ -190,6 +191,10 @@ int command_run(const command_spec *command, int argc, char **argv) {
         if (code == '?' || code == ':') return refuse(command, code, argv[at]);
         o.text[code - OPTION_VALUES] = optarg ? optarg : "yes";
     }
+    if (command->operand && optind == argc)
+        return message_fail(EXIT_USAGE, "%s: expected %s behind the options", command->name,
+                            command->operand);
+    if (command->operand) o.operand = argv[optind++];
     if (optind == argc) return command->run(&o);
     return message_fail(EXIT_USAGE, "%s: unexpected argument '%s'; options start with --",
                         command->name, argv[optind]);

@@ -42,6 +42,10 @@ typedef struct command_spec {
     const char *const *examples;  /* command lines that run; NULL behind the last */
     void (*more)(FILE *to);       /* prints a further note; NULL for none */
     int (*run)(const options *o); /* returns the exit code */
+    const char *operand;          /* what must stand behind the options; NULL: nothing may */
+    /* Prints what the results at this path show, which these options gave, in the command's own
+     * words. Returns the exit code. NULL: it has no such words. */
+    int (*report)(const options *o, const char *path, FILE *to);
 } command_spec;
 
 enum { OPTIONS_MOST = 40 };
@@ -51,6 +55,7 @@ enum { OPTIONS_MOST = 40 };
 struct options {
     const command_spec *command;
     const char *text[OPTIONS_MOST];
+    const char *operand; /* NULL where the command has none */
 };
 
 /* Reads the command line and runs the subcommand, or prints its help. argv[0] is its name. Returns

@@ -7,7 +7,8 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const narrow = matchMedia("(max-width: 760px)");
 const WITH = 1, WITHOUT = 0, THIRD = 2, KIND = ["without", "with", "third"];
-const VIEWS = ["train", "map", "saturation", "steps"];
+const VIEWS = ["train", "map", "saturation", "steps"]; // and "run", before these, in a page that has one
+const PANEL = (view) => $(view === "run" ? "run-view" : view);
 let c, worker; // what the module says of itself; the worker
 
 // ---- Numbers for people ------------------------------------------------------------------------
@@ -57,7 +58,7 @@ function describe() {
         v: { numbers: true, standard: null },
         causal: { words: ["yes"], standard: null },
         backward: { words: ["yes"], standard: null },
-        view: { words: VIEWS, standard: "train" },
+        view: { words: VIEWS, standard: VIEWS[0] },
         engine: { words: ["exact", "relaxed"], standard: null },
     };
 }
@@ -104,10 +105,11 @@ const LINKED = {
     train: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed"],
     map: ["d-k", "tokens", "lr", "batch", "optimizer", "scale", "seed", "sigma0", "kappa"],
     saturation: ["d-k", "keys", "scale"],
+    run: [],
     steps: ["lesson", "scale", "causal", "backward", "q", "k", "v"],
 };
 function link() {
-    const words = now.view === "train" ? [] : [`view=${now.view}`];
+    const words = now.view === VIEWS[0] ? [] : [`view=${now.view}`];
     for (const name of LINKED[now.view])
         if (now[name] !== null && (name === "d-k" || name === "scale" || now[name] !== SETTINGS[name].standard))
             words.push(`${name}=${now[name]}`);
@@ -122,6 +124,7 @@ function command() {
     const steps = ` --seed ${now.seed} --steps ${Math.max(1, frames.steps)}`;
     if (now.view === "saturation") return `sqrtdk saturation --d-k ${now["d-k"]} --keys ${now.keys} --scale ${now.scale}`;
     if (now.view === "steps") return lessonCommand();
+    if (now.view === "run") return `sqrtdk report ${run.name}`;
     if (now.view === "map" && now.sigma0 !== null)
         return `sqrtdk map --d-k ${now["d-k"]} --sigma0 ${now.sigma0} --kappa ${now.kappa}${given("tokens", "batch", "optimizer")}${steps}`;
     return `sqrtdk stall --d-k ${now["d-k"]}${given("tokens", "batch", "optimizer", "lr", "scale")}${steps}`;
@@ -208,18 +211,20 @@ function store() {
 function show(view, focus) {
     now.view = view;
     for (const v of VIEWS) {
-        $(v).hidden = v !== view;
+        PANEL(v).hidden = v !== view;
         $(`tab-${v}`).setAttribute("aria-selected", v === view);
         $(`tab-${v}`).tabIndex = v === view ? 0 : -1;
     }
     const trains = view === "train" || view === "map";
     $("d-k").closest("label").hidden = view === "steps";
+    $("controls").hidden = view === "run";
     for (const id of ["tokens", "lr", "batch", "optimizer", "seed"]) $(id).closest("label").hidden = !trains;
     $("bar").hidden = !trains;
     if (!trains && frames.playing) pause();
     if (focus) $(`tab-${view}`).focus();
     if (view === "saturation") curves();
     if (view === "steps") lesson();
+    if (view === "run") showRun();
     showControls();
     showAll();
     store();
@@ -319,6 +324,7 @@ function showSentence() {
 function showTrain() {
     if (!frames.last) return;
     showSentence();
+    compareRecorded();
     showCurve();
     showHeat();
     showNumbers();
@@ -335,20 +341,27 @@ function axes(svg, x, y, xs, ys, name) {
     return out;
 }
 
-function showCurve() {
-    const svg = $("curve"), { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 400 - top - bottom;
-    const all = frames.ratios.flat().filter((r) => r > 0 && Number.isFinite(r)), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
-    const low = Math.max(-8, Math.min(-1.3, Math.log10(Math.min(...all, 1)) - 0.3)), high = Math.min(8, Math.max(1.2, Math.log10(Math.max(...all, 1)) + 0.15));
+// The frame of a curve of ratios up to this step: its x, y and marks.
+function ratioFrame(all, end) {
+    const { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 400 - top - bottom;
+    const finite = all.filter((r) => r > 0 && Number.isFinite(r)), reach = (pick) => Math.log10(finite.reduce((a, b) => pick(a, b), 1));
+    const low = Math.max(-12, Math.min(-1.3, reach(Math.min) - 0.3)), high = Math.min(8, Math.max(1.2, reach(Math.max) + 0.15));
     const x = (step) => left + (width * step) / end;
     const y = (r) => top + (height * (high - Math.min(high, Math.max(low, Math.log10(r))))) / (high - low);
-    const ys = [], xs = [0, 1, 2, 3, 4, 5].map((i) => [(i * end) / 5, String((i * end) / 5)]);
-    for (let p = Math.ceil(low); p <= high; p++) ys.push([10 ** p, power(p)]);
-    const out = axes(svg, x, y, xs, ys, "training step");
+    const ys = [], xs = [0, 1, 2, 3, 4, 5].map((i) => [(i * end) / 5, String((i * end) / 5)]), every = high - low > 6 ? 2 : 1;
+    for (let p = Math.ceil(low); p <= high; p++) if (p % every === 0) ys.push([10 ** p, power(p)]);
+    const out = axes($("curve"), x, y, xs, ys, "training step");
     [[1, ["no better than", "not attending"]], [0.1, [c.verdicts[0].name]]].forEach(([r, words]) => {
         out.push(element("path", { class: "mark", d: `M${left} ${y(r)}H${left + width}` }));
         if (narrow.matches) out.push(element("text", { class: "quiet", x: left + width, y: y(r) - 5, "text-anchor": "end" }, words.join(" ")));
         else words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
     });
+    return { x, y, high, left, top, width, height, out };
+}
+
+function showCurve() {
+    const svg = $("curve"), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
+    const { x, y, high, left, top, width, height, out } = ratioFrame(frames.ratios.flat(), end);
     // labels at the lines' ends, apart from each other and inside the frame
     const ends = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length).map((i) => {
         const r = frames.ratios[i];
@@ -363,6 +376,7 @@ function showCurve() {
         out.push(element("circle", { class: `dot ${KIND[e.i]}`, cx: e.x, cy: e.y, r: 4 }),
             element("text", { class: KIND[e.i], x: beside ? e.x - 8 : e.x + 8, y: e.at, "text-anchor": beside ? "end" : "start" }, label(e.i) + gone));
     });
+    for (const [step, r] of recordedHere().flat()) out.push(element("circle", { class: "recorded", cx: x(step), cy: y(r), r: 3.5 }));
     svg.replaceChildren(...out);
     if (!frames.playing)
         svg.setAttribute("aria-label", `Loss over the loss of not attending against the training step, log scale. ${$("sentence").textContent}`);
@@ -762,6 +776,93 @@ function listenToLessons() {
     };
 }
 
+// ---- The run of `sqrtdk report` ------------------------------------------------------------------
+
+let run = null; // name, meta, said, rows of {d_k, rate, scale, seed, step, ratio}
+let recorded = null; // {key, points: [without, with]} of the run that is trained again
+const identity = () => ["d-k", "tokens", "batch", "scale", "seed", "optimizer"].map((n) => now[n]).concat(rate()).join();
+
+function openRun() {
+    run = JSON.parse($("run").textContent);
+    if (!run) return;
+    const [head, ...lines] = (run.log ?? run.bands).trim().split("\n").map((l) => l.split(",")), at = (n) => head.indexOf(n);
+    run.rows = lines.map((l) => ({ d_k: l[at("d_k")], rate: `${l[at("optimizer")]} ${l[at("lr")]}`, scale: l[at("scale")], step: Number(l[at("step")]),
+        seed: run.log ? l[at("seed")] : "median", ratio: run.log ? Number(l[at("loss")]) / Number(l[at("loss_uniform")]) : Number(l[at("ratio_median")]) }));
+    run.settings = Object.fromEntries(run.meta.split("\n").map((l) => l.split(" = ")));
+    const distinct = (n) => [...new Set(run.rows.map((r) => r[n]))];
+    const fill = (id, list, pick) => ($(id).replaceChildren(...list.map((v) => element("option", { value: v }, v))), ($(id).value = pick ?? list[0]));
+    fill("run-d-k", distinct("d_k"), distinct("d_k").at(-1));
+    fill("run-rate", distinct("rate"));
+    fill("run-scale", distinct("scale").filter((n) => n !== "none"));
+    fill("run-seed", distinct("seed"));
+    for (const id of ["run-d-k", "run-rate", "run-scale", "run-seed"]) $(id).onchange = showRun;
+    $("again").onclick = trainAgain;
+    $("run-name").textContent = run.name;
+    $("run-said").textContent = run.said;
+    $("run-meta").textContent = run.meta;
+    $("tab-run").hidden = false;
+    VIEWS.unshift("run");
+}
+
+// Of the chosen runs: a line a seed, for a scale.
+function lines(scale, seed) {
+    const of = new Map(), [d_k, rate] = [$("run-d-k").value, $("run-rate").value];
+    for (const r of run.rows) {
+        if (r.d_k !== d_k || r.rate !== rate || r.scale !== scale || (seed !== undefined && r.seed !== seed)) continue;
+        if (!of.has(r.seed)) of.set(r.seed, []);
+        of.get(r.seed).push([r.step, r.ratio]);
+    }
+    return [...of.values()];
+}
+
+// Why the page cannot train it; "" if it can.
+function cannotTrain() {
+    const s = run.settings, { d_k, tokens, batch } = c.limits;
+    if (run.bands) return "only medians over seeds are in this page";
+    if (run.only_there) return `it was run with --${run.only_there}, which the page does not have`;
+    const over = [["tokens", s.tokens, tokens], ["batch", s.batch, batch], ["d_k", $("run-d-k").value, d_k]].find(([, x, most]) => Number(x) > most);
+    if (over) return `its ${over[0]} ${over[1]} is more than the page trains, ${over[2]}`;
+    return $("run-scale").value && c.rules.some((r) => r.name === $("run-scale").value) ? "" : "it has no rule that the page has beside none";
+}
+
+function showRun() {
+    const rule = $("run-scale").value, sets = [lines("none"), rule ? lines(rule) : []], all = sets.flat(2);
+    const last = all.reduce((most, p) => Math.max(most, p[0]), 1), tick = 5 * 10 ** Math.max(0, Math.floor(Math.log10(last)) - 2);
+    const { x, y, out, left, width } = ratioFrame(all.map((p) => p[1]), Math.ceil(last / tick) * tick);
+    let above = 0;
+    const ends = sets.map((set, i) => {
+        for (const line of set) out.push(element("path", { class: `${KIND[i]} thin`, d: line.map(([s, r], k) => `${k ? "L" : "M"}${x(s).toFixed(1)} ${y(r).toFixed(1)}`).join("") }));
+        return set.length && [i, Math.min(...set.map((line) => y(line.at(-1)[1]))) - 8];
+    }).filter((e) => e).sort((a, b) => a[1] - b[1]);
+    for (const [i, at] of ends) {
+        above = Math.max(at, above + 17);
+        out.push(element("text", { class: KIND[i], x: left + width - 6, y: above, "text-anchor": "end" }, i ? (rule === "sqrt" ? "with 1/√dₖ" : `with ${rule}`) : "without"));
+    }
+    $("run-curve").replaceChildren(...out);
+    $("run-lines").textContent = run.log ? `${sets[0].length || sets[1].length} seeds, a line each` : "medians over seeds";
+    $("run-curve").setAttribute("aria-label", `Loss over the loss of not attending at d_k ${$("run-d-k").value}; what the runs showed is said beside.`);
+    const why = cannotTrain();
+    $("again").disabled = why !== "";
+    $("again").title = why;
+    $("command").textContent = command();
+}
+
+function trainAgain() {
+    const seed = $("run-seed").value, [method, lr] = $("run-rate").value.split(" "), rule = $("run-scale").value;
+    Object.assign(now, { "d-k": Number($("run-d-k").value), tokens: Number(run.settings.tokens), batch: Number(run.settings.batch), optimizer: method,
+        lr: Number(lr), scale: `none,${rule}`, seed: Number(seed), sigma0: null, kappa: null });
+    recorded = { key: identity(), points: ["none", rule].map((name) => lines(name, seed)[0] ?? []) };
+    restart(true);
+    show("train", true);
+}
+
+const recordedHere = () => (recorded?.key === identity() ? recorded.points : []);
+function compareRecorded() {
+    const seen = recordedHere().flatMap((points, i) => points.filter(([s]) => s in frames.ratios[i]).map(([s, r]) => r === frames.ratios[i][s]));
+    $("recorded").hidden = !seen.length;
+    $("recorded").textContent = `Circles: as recorded in ${run?.name}. ${seen.filter((x) => x).length} of ${seen.length} numbers have the same bits here.`;
+}
+
 // ---- Start -------------------------------------------------------------------------------------
 
 const unpack = async (id) => {
@@ -827,6 +928,7 @@ function open() {
 const HEARD = {
     loaded(m) {
         c = m;
+        openRun();
         describe();
         makeControls();
         listen();

@@ -17,6 +17,7 @@
 #include "common/settings.h"
 #include "common/stop.h"
 #include "stall/findings.h"
+#include "stall/recall.h"
 #include "training/log.h"
 #include "training/recipe_option.h"
 #include "training/sweep_runs.h"
@@ -244,11 +245,16 @@ static void say_results(const running *r, const report *rep) {
     results_say(&r->files, to);
 }
 
-static int finish(running *r) {
+/* What was given beside the axes of the sweep; the caller frees. */
+static char *given_beside(const options *o) {
     static const char *const BUT[] = {"d-k",  "scale", "optimizer", "lr",
                                       "seed", "steps", "every",     NULL};
+    return settings_given(o, BUT);
+}
+
+static int finish(running *r) {
     report rep;
-    char *given = settings_given(r->request->text, BUT);
+    char *given = given_beside(r->request->text);
     if (!given || !report_new(&rep, &r->sweep, given)) {
         free(given);
         return message_fail(EXIT_FAILED, "out of memory");
@@ -317,6 +323,26 @@ static int run_stall(const options *o) {
     return code;
 }
 
+static int report_stall(const options *o, const char *path, FILE *to) {
+    static request q;
+    sweep s = {.runs = NULL};
+    report rep;
+    char *given = given_beside(o);
+    q.text = o;
+    bool good = given && read_request(&q) &&
+                ((sweep_new(&s, &q.config) && sweep_measure(&s, &stop_signal)) ||
+                 complain("out of memory")) &&
+                recall_sweep(&s, path);
+    if (good && report_new(&rep, &s, given)) {
+        findings_table(to, &rep);
+        findings_say(to, &rep);
+        report_free(&rep);
+    }
+    sweep_free(&s);
+    free(given);
+    return good ? EXIT_OK : EXIT_FAILED;
+}
+
 static void print_more(FILE *to) {
     columns_help(to);
     (void)fputc('\n', to);
@@ -358,4 +384,5 @@ const command_spec STALL_COMMAND = {
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_stall,
+    .report = report_stall,
 };
