@@ -16,7 +16,7 @@ static const option_words WORDS[] = {{"colour", colour}, {NULL, NULL}};
 static const command_spec COMMAND = {.name = "test", .options = SPECS, .count = 2, .words = WORDS};
 
 static options given(const char *x, const char *word) {
-    return (options){&COMMAND, {x, word}};
+    return (options){.command = &COMMAND, .text = {x, word}};
 }
 
 START_TEST(lists_and_ranges_keep_the_order_given) {

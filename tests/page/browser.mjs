@@ -14,10 +14,18 @@ mkdirSync(folder, { recursive: true });
 const b = await browser();
 let passed = 0, failed = 0;
 
+// The page with a run of 40 steps in it.
+function report() {
+    const log = resolve(folder, "stall.csv"), out = resolve(folder, "report.html");
+    execFileSync(program, ["stall", "--d-k", "8,128", "--seed", "0,1", "--batch", "4", "--steps", "40", "--force", "--output", log]);
+    execFileSync(program, ["report", "--page", page, "--output", out, log]);
+    return out;
+}
+
 async function test(name, size, hash, body) {
     const t = await b.tab(size);
     try {
-        await t.go(url(hash));
+        await t.go(size.page ? `file://${size.page}${hash}` : url(hash));
         await t.until("typeof frames === 'object' && frames?.last", "the first picture");
         await body(t);
         if (t.requests.length) throw new Error(`asked of a network: ${t.requests}`);
@@ -182,6 +190,16 @@ if (!quick) {
             if (!silent) equal("said", await t.see("document.getElementById('notice').hidden"), false);
             if (!(await t.see("now['d-k'] >= 1 && now['d-k'] <= c.limits.d_k && now.tokens >= 2"))) throw new Error("not clamped");
         });
+
+    await test("a report shows a run and trains it again, to the same bits", { ...DESKTOP, page: report() }, "", async (t) => {
+        equal("view", await t.see("now.view"), "run");
+        if (!(await text(t, "run-said")).includes("Stall within 40 steps")) throw new Error("the run's sentences are missing");
+        await t.picture(`${folder}/run.png`);
+        await press(t, "again");
+        // 40 steps, of which the log has 0, 5, ..., 35 and 39
+        await t.until("document.getElementById('recorded').textContent.includes('18 of 18 numbers have the same bits')", "the recorded points");
+        await t.picture(`${folder}/run-again.png`);
+    });
 
     await test("curves of saturation", DESKTOP, "#view=saturation&d-k=64&keys=16", async (t) => {
         await t.until("document.getElementById('saturation-text').textContent.includes('0.84 without the scale and 0.25')", "the curves");
