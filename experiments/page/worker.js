@@ -82,6 +82,7 @@ function work(measured) {
 }
 
 function step() {
+    run.show = true;
     do if (!work(1)) return;
     while (unit !== 0);
 }
@@ -104,13 +105,13 @@ function frame() {
         teacher: numbers(c.teacher_weights(), run.tokens ** 2) });
 }
 
-// What is shown is measured: the step after which a frame is due.
+// What is shown is measured: the step after which a frame is due, and the last.
 function train() {
     const began = performance.now();
     if (began < due) return setTimeout(again, due - began);
     for (let now = began; playing && now - began < SLICE; now = performance.now()) {
         if (unit === 0 && now < due) break;
-        if (unit === 0) run.show = now - shown > run.every;
+        if (unit === 0) run.show = now - shown > run.every || most() === c.limit(0) - 1;
         if (!work(run.show ? 1 : 0)) return frame();
         if (unit === 0) due = Math.max(due + PACE, now - SLICE);
         if (unit === 0 && (run.show || !run.students.some((s, i) => running(i)))) frame();
@@ -172,15 +173,16 @@ const HEARD = {
         due = performance.now();
         again();
     },
-    // ends in the middle of no step
+    // ends in the middle of no step, and with one that was measured
     pause() {
         playing = false;
-        while (unit !== 0) work(1);
+        while (unit !== 0) work(run.show ? 1 : 0);
+        if (!run.show) step();
         frame();
     },
     step() {
         playing = false;
-        while (unit !== 0) work(1);
+        while (unit !== 0) work(0);
         step();
         frame();
     },

@@ -57,6 +57,7 @@ async function playsTo(t, steps) {
     await t.until(`frames.steps >= ${steps}`, `step ${steps}`, 120);
     await press(t, "play");
     await t.until("!frames.playing");
+    await t.until("frames.ratios[1].at(-1) === column(1, 'loss') / column(1, 'loss_uniform')", "the columns of the step that is shown");
 }
 
 async function hasTheBits(t, steps, ...options) {
