@@ -331,6 +331,11 @@ START_TEST(a_report_says_what_the_run_said) {
     char *words = as_json(run_well(TRAINED_SO)->out);
     /* the empty line before "Written" is not the command's own */
     words[strlen(words) - strlen("\\u000a")] = '\0';
+    ck_assert_int_eq(
+        shell("mkdir -p " SCRATCH "figures && cd " SCRATCH "figures && echo '<svg>of another run' "
+              ">reported_loss.svg && touch -t 200001010000 reported_loss.svg && echo '<svg>its' "
+              ">reported_signal.svg"),
+        0);
     assert_says(run_well("report --page " TEMPLATE " " REPORTED)->out, "reported.html");
     char *page = read_whole(SCRATCH "reported.html");
     ck_assert_msg(strstr(page, words), "%s\nis not in\n%s", words, page);
@@ -338,6 +343,7 @@ START_TEST(a_report_says_what_the_run_said) {
     ck_assert_str_eq(strstr(page, "</script>"), "</script>\nafter\n");
     ck_assert_ptr_nonnull(
         strstr(page, "seed,d_k,scale,optimizer,lr,step,loss,loss_uniform\\u000a"));
+    ck_assert_ptr_nonnull(strstr(page, "\"figures\":[\"\\u003csvg>its\\u000a\"]"));
     ck_assert_ptr_nonnull(strstr(page, "\"only_there\":\"d-model\""));
     free(page);
     free(words);

@@ -649,7 +649,7 @@ function lesson(afresh) {
 }
 
 const plain = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toFixed(4))) : short(x, 3));
-const number = (name, side, r, k) => head[name][side].values[r * head[name][side].cols + k];
+const number = (name, side, r, k) => head[name][side].values[r * head[name][side].cols + Number(k)];
 const own = (name, side) => (SHARED.includes(name) ? 0 : side);
 const hidden = (r, k) => now.causal === "yes" && k > r;
 
@@ -797,6 +797,9 @@ function openRun() {
     fill("run-seed", distinct("seed"));
     for (const id of ["run-d-k", "run-rate", "run-scale", "run-seed"]) $(id).onchange = showRun;
     $("again").onclick = trainAgain;
+    // the figures of the plot scripts; what a reader hears of one is its own description
+    $("run-figures").replaceChildren(...(run.figures ?? []).map((svg) => element("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
+        alt: new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("title")?.textContent ?? "A figure of this run" })));
     $("run-name").textContent = run.name;
     $("run-said").textContent = run.said;
     $("run-meta").textContent = run.meta;

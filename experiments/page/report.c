@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/message.h"
@@ -249,6 +250,42 @@ static char *text_beside(const char *path, const char *ending) {
     return text;
 }
 
+/* The figures that scripts/plots draws of a run: figures/stem_verdict.svg, ... */
+static const char *const FIGURES[] = {"_verdict.svg", "_loss.svg", "_signal.svg", "_frozen.svg"};
+enum { FIGURE_COUNT = sizeof FIGURES / sizeof *FIGURES };
+
+/* results/stall.csv -> results/figures/stall_verdict.svg; the caller frees. NULL without memory. */
+static char *figure_path(const char *path, const char *ending) {
+    char *stem = output_beside(path, ending);
+    char *out = stem ? malloc(strlen(stem) + sizeof "figures/") : NULL;
+    const char *slash = stem ? strrchr(stem, '/') : NULL;
+    const size_t folder = slash ? (size_t)(slash - stem) + 1 : 0;
+    if (out) (void)sprintf(out, "%.*sfigures/%s", (int)folder, stem, stem + folder);
+    free(stem);
+    return out;
+}
+
+/* Whether a file is there, and not older than the log. */
+static bool is_of(const char *figure, const char *log) {
+    struct stat drawn, run;
+    return stat(figure, &drawn) == 0 && stat(log, &run) == 0 && drawn.st_mtime >= run.st_mtime;
+}
+
+/* A member that lists what was drawn of this run, as text. */
+static void write_figures(FILE *to, const char *path) {
+    int count = 0;
+    (void)fputs(",\n\"figures\":[", to);
+    for (int i = 0; i < FIGURE_COUNT; i++) {
+        char *figure = figure_path(path, FIGURES[i]);
+        char *svg = figure && is_of(figure, path) ? read_all(figure) : NULL;
+        if (svg && count++ > 0) (void)fputs(",\n", to);
+        if (svg) write_string(to, svg);
+        free(figure);
+        free(svg);
+    }
+    (void)fputc(']', to);
+}
+
 static bool write_data(FILE *to, const char *path) {
     char *log = text_beside(path, ".csv"), *words = log ? said() : NULL;
     char *rows = words ? columns_of(log, OF_LOG) : NULL;
@@ -263,6 +300,7 @@ static bool write_data(FILE *to, const char *path) {
         write_member(to, "said", words);
         write_member(to, "only_there", now.only_there);
         write_member(to, whole ? "log" : "bands", whole ? rows : medians);
+        write_figures(to, path);
         (void)fputs("}</script>\n", to);
     }
     if (words && !rows) (void)complain("%s: expected the columns of a log of stall", path);
@@ -323,7 +361,8 @@ const command_spec REPORT_COMMAND = {
     .notes =
         "FILE is the log; stem_runs.csv and stem.meta must lie beside it. The page is one file "
         "that works without a network. Of a log whose losses take more than 1 MB it has "
-        "the medians over seeds.",
+        "the medians over seeds. Figures that scripts/plots drew of the run, in the folder "
+        "figures beside it, are in the page too.",
     .examples = EXAMPLES,
     .run = run_report,
     .operand = "FILE",

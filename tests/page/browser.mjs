@@ -3,7 +3,7 @@
 // goes wrong. Pictures of it go to a folder, to be looked at.
 //   node tests/page/browser.mjs PAGE PROGRAM FOLDER [quick]
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, utimesSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { browser } from "./chromium.mjs";
@@ -18,6 +18,9 @@ let passed = 0, failed = 0;
 function report() {
     const log = resolve(folder, "stall.csv"), out = resolve(folder, "report.html");
     execFileSync(program, ["stall", "--d-k", "8,128", "--seed", "0,1", "--batch", "4", "--steps", "40", "--force", "--output", log]);
+    mkdirSync(resolve(folder, "figures"), { recursive: true });
+    copyFileSync("experiments/expected/stall_verdict.svg", resolve(folder, "figures", "stall_verdict.svg"));
+    utimesSync(resolve(folder, "figures", "stall_verdict.svg"), new Date(), new Date());
     execFileSync(program, ["report", "--page", page, "--output", out, log]);
     return out;
 }
@@ -115,6 +118,7 @@ if (!quick) {
         await t.until("document.querySelectorAll('#lesson-steps section').length === 14", "the steps");
         equal("P", await t.see("cellOf('P', 0, 0, 0).textContent"), "0.6698");
         await t.see("cellOf('Q', 0, 0, 0).querySelector('input').focus()");
+        equal("the number that is edited", await t.see("document.activeElement.value"), "1");
         await t.see("document.activeElement.value = '2'; document.activeElement.dispatchEvent(new Event('change', { bubbles: true }))");
         await t.until("cellOf('S', 0, 0, 0).textContent === '2'", "a new score");
         equal("link", await t.see("location.hash"), "#view=steps&scale=none,sqrt&backward=yes&q=2,0&k=1,0,0,1&v=10,0,0,20");
@@ -195,6 +199,7 @@ if (!quick) {
     await test("a report shows a run and trains it again, to the same bits", { ...DESKTOP, page: report() }, "", async (t) => {
         equal("view", await t.see("now.view"), "run");
         if (!(await text(t, "run-said")).includes("Stall within 40 steps")) throw new Error("the run's sentences are missing");
+        await t.until("document.querySelector('#run-figures img').naturalWidth > 0", "a figure");
         await t.picture(`${folder}/run.png`);
         await press(t, "again");
         // 40 steps, of which the log has 0, 5, ..., 35 and 39
