@@ -801,7 +801,9 @@ function openRun() {
     $("run-figures").replaceChildren(...(run.figures ?? []).map((svg) => element("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
         alt: new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("title")?.textContent ?? "A figure of this run" })));
     $("run-name").textContent = run.name;
-    $("run-said").textContent = run.said;
+    // the table keeps its lines, sentences find their own
+    $("run-said").replaceChildren(...run.said.trim().split("\n\n").flatMap((part) => (/^ +d_k/.test(part) ? [element("pre", {}, part)]
+        : part.split(/(?<=\.)\n/).map((sentence) => element("p", {}, sentence.replaceAll("\n", " "))))));
     $("run-meta").textContent = run.meta;
     $("tab-run").hidden = false;
     VIEWS.unshift("run");

@@ -207,6 +207,12 @@ if (!quick) {
         await t.picture(`${folder}/run-again.png`);
     });
 
+    await test("a report on a phone", { ...PHONE, page: report() }, "", async (t) => {
+        const wide = await t.see("document.documentElement.scrollWidth");
+        if (wide > PHONE.width) throw new Error(`scrolls sideways: ${wide} px`);
+        await t.picture(`${folder}/phone-run.png`);
+    });
+
     await test("curves of saturation", DESKTOP, "#view=saturation&d-k=64&keys=16", async (t) => {
         await t.until("document.getElementById('saturation-text').textContent.includes('0.84 without the scale and 0.25')", "the curves");
         await t.picture(`${folder}/saturation.png`);
