@@ -848,7 +848,7 @@ function showRun() {
     $("run-curve").setAttribute("aria-label", `Loss over the loss of not attending at d_k ${$("run-d-k").value}; what the runs showed is said beside.`);
     const why = cannotTrain();
     $("again").disabled = why !== "";
-    $("again").title = why;
+    $("run-why").textContent = why && `It cannot be trained here: ${why}.`;
     $("command").textContent = command();
 }
 
