@@ -305,7 +305,7 @@ WASM_FLAGS = --target=wasm32-wasi -isystem $(WASM_HEADERS) -O2 $(STANDARD) -D_WA
              -ffunction-sections -fdata-sections $(WARNINGS) -Iinclude -Iexperiments -MMD -MP
 PAGE = $(BUILD)/page
 PAGE_SOURCES = $(filter-out src/kernels_avx%,$(wildcard src/*.c)) \
-  $(addprefix experiments/,$(addsuffix .c,page/page page/fma common/scaling common/stats heads/head_stats map/grid saturation/theory trace/inputs trace/matrices \
+  $(addprefix experiments/,$(addsuffix .c,page/page page/fma common/format common/scaling common/stats heads/head_stats map/grid saturation/theory trace/inputs trace/matrices \
     $(addprefix training/,columns kappa product ratios recipe rescaled student teacher verdict)))
 
 $(PAGE)/relaxed/%.o: SIMD = -mrelaxed-simd
