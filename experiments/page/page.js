@@ -31,7 +31,7 @@ function element(name, attributes, ...inside) {
     made.append(...inside);
     return made;
 }
-const SHAPES = new Set(["path", "text", "tspan", "rect", "circle", "line", "g", "title"]);
+const SHAPES = new Set(["svg", "path", "text", "tspan", "rect", "circle", "line", "g", "title"]);
 
 // ---- Settings: a line each, with the command line's names and limits ------------------------------
 
@@ -66,7 +66,7 @@ function describe() {
 const rule = () => c.rules.find((r) => r.name === now.scale.split(",")[1]);
 const optimizer = () => c.optimizers.find((o) => o.name === now.optimizer);
 const rate = () => now.lr ?? optimizer().lr;
-const withName = () => (rule().name === "sqrt" ? "with 1/√dₖ" : `with ${rule().name}`);
+const withName = (name = rule().name) => (name === "sqrt" ? "with 1/√dₖ" : `with ${name}`);
 const label = (i) => [("without"), withName(), "your point"][i];
 
 // A text of a link becomes a setting; what is wrong with it is said, and it is clamped.
@@ -341,6 +341,22 @@ function axes(svg, x, y, xs, ys, name) {
     return out;
 }
 
+// The path through [x, y] points; what it takes of the picture goes to `taken`.
+function path(points, name, taken) {
+    points.forEach(([x, y], k) => taken.push([points[Math.max(0, k - 1)][0], x, Math.min(y, points[Math.max(0, k - 1)][1]), Math.max(y, points[Math.max(0, k - 1)][1])]));
+    return element("path", { class: name, d: `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}` });
+}
+
+// A label of a curve of ratios near the end of its line, where no line and no label is.
+function labelled(frame, kind, text, [x, y], taken) {
+    const { left, width, top, height } = frame, wide = text.length * (narrow.matches ? 10.5 : 7.8), beside = x + 8 + wide > left + width, from = beside ? x - 8 - wide : x + 8;
+    const near = taken.filter(([a, b]) => b >= from && a <= from + wide), free = (at) => near.every(([, , a, b]) => b < at - (narrow.matches ? 18 : 14) || a > at + 5);
+    const heights = Array.from({ length: height / 3 }, (_, k) => top + 16 + 3 * k).filter((at) => at < top + height - 6).sort((a, b) => Math.abs(a - y - 5) - Math.abs(b - y - 5));
+    const at = heights.find(free) ?? heights[0];
+    taken.push([from, from + wide, at - 14, at + 4]);
+    return element("text", { class: KIND[kind], x: beside ? x - 8 : x + 8, y: at, "text-anchor": beside ? "end" : "start" }, text);
+}
+
 // The frame of a curve of ratios up to this step: its x, y and marks.
 function ratioFrame(all, end) {
     const { left, right, top, bottom } = FRAME, width = 560 - left - right, height = 400 - top - bottom;
@@ -356,25 +372,20 @@ function ratioFrame(all, end) {
         if (narrow.matches) out.push(element("text", { class: "quiet", x: left + width, y: y(r) - 5, "text-anchor": "end" }, words.join(" ")));
         else words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
     });
-    return { x, y, high, left, top, width, height, out };
+    return { x, y: (r) => y(Number.isFinite(r) ? r : 10 ** high), left, top, width, height, out, taken: [1, 0.1].map((r) => [left, left + width, y(r), y(r)]) };
 }
 
 function showCurve() {
     const svg = $("curve"), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
-    const { x, y, high, left, top, width, height, out } = ratioFrame(frames.ratios.flat(), end);
-    // labels at the lines' ends, apart from each other and inside the frame
-    const ends = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length).map((i) => {
-        const r = frames.ratios[i];
-        out.push(element("path", { class: KIND[i], d: r.map((v, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(Number.isFinite(v) ? v : 10 ** high).toFixed(1)}`).join("") }));
-        return { i, x: x(r.length - 1), y: y(Number.isFinite(r.at(-1)) ? r.at(-1) : 10 ** high) };
-    }).sort((a, b) => a.y - b.y);
-    ends.forEach((e, k) => {
-        const beside = e.x > left + width - 110, above = !beside ? e.y + 5 : k ? e.y + 24 : e.y - 12;
-        e.at = k ? Math.max(above, ends[k - 1].at + 17) : Math.max(above, top + 12);
-        e.at = Math.min(e.at, top + height - 6);
-        const gone = frames.last.students[e.i].diverged ? ` ${c.verdicts.at(-1).name}` : "";
-        out.push(element("circle", { class: `dot ${KIND[e.i]}`, cx: e.x, cy: e.y, r: 4 }),
-            element("text", { class: KIND[e.i], x: beside ? e.x - 8 : e.x + 8, y: e.at, "text-anchor": beside ? "end" : "start" }, label(e.i) + gone));
+    const frame = ratioFrame(frames.ratios.flat(), end), { x, y, out, taken } = frame, drawn = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length);
+    const ends = drawn.map((i) => {
+        const points = frames.ratios[i].map((r, k) => [x(k), y(r)]);
+        out.push(path(points, KIND[i], taken));
+        return points.at(-1);
+    });
+    ends.forEach(([cx, cy], k) => {
+        const gone = frames.last.students[drawn[k]].diverged ? ` ${c.verdicts.at(-1).name}` : "";
+        out.push(element("circle", { class: `dot ${KIND[drawn[k]]}`, cx, cy, r: 4 }), labelled(frame, drawn[k], label(drawn[k]) + gone, [cx, cy], taken));
     });
     for (const [step, r] of recordedHere().flat()) out.push(element("circle", { class: "recorded", cx: x(step), cy: y(r), r: 3.5 }));
     svg.replaceChildren(...out);
@@ -489,19 +500,19 @@ function showNumbers() {
 
 // ---- Map ---------------------------------------------------------------------------------------
 
-let cells; // of the default map: d_k, sigma0, kappa, verdict, state, index of the step at which it had 0.1
-const PLANE = { left: 60, top: 6, height: 300, get width() { return narrow.matches ? 340 : 830; } };
+let trained; // the default map: its settings, and cells of d_k, sigma0, kappa, verdict, state, index of the step at which it had 0.1
+const PLANE = { left: 56, top: 6, height: 300, get width() { return narrow.matches ? 348 : 830; } };
 const LETTER = { early: "e", slow: "s", stalled: "S", diverged: "D" }; // as the program's map prints them
 let spot = { r: 3, k: 6 }; // where the arrow keys are
 const along = (list, x) => Math.log2(x / list[0]) / Math.log2(list[1] / list[0]) + 0.5;
 
 function plane() {
-    const d_k = [...new Set(cells.map((x) => x[0]))].reduce((a, b) => (Math.abs(Math.log(b / now["d-k"])) < Math.abs(Math.log(a / now["d-k"])) ? b : a));
-    const of = cells.filter((x) => x[0] === d_k), sigma0 = [...new Set(of.map((x) => x[1]))], kappa = [...new Set(of.map((x) => x[2]))];
+    const d_k = [...new Set(trained.cells.map((x) => x[0]))].reduce((a, b) => (Math.abs(Math.log(b / now["d-k"])) < Math.abs(Math.log(a / now["d-k"])) ? b : a));
+    const of = trained.cells.filter((x) => x[0] === d_k), sigma0 = [...new Set(of.map((x) => x[1]))], kappa = [...new Set(of.map((x) => x[2]))];
     const w = PLANE.width / kappa.length, h = PLANE.height / sigma0.length;
-    const inside = (v, most) => Math.min(most, Math.max(0, v));
-    return { d_k, of, sigma0, kappa, w, h, x: (v) => PLANE.left + inside(w * along(kappa, v), PLANE.width),
-        y: (v) => PLANE.top + PLANE.height - inside(h * along(sigma0, v), PLANE.height) };
+    const within = (v, most) => Math.min(most, Math.max(0, v)), at = (list, v) => Math.floor(along(list, v)) in list;
+    return { d_k, of, sigma0, kappa, w, h, x: (v) => PLANE.left + within(w * along(kappa, v), PLANE.width),
+        y: (v) => PLANE.top + PLANE.height - within(h * along(sigma0, v), PLANE.height), inside: (k, s) => at(kappa, k) && at(sigma0, s) };
 }
 
 const square = (p, r, k) => ({ x: PLANE.left + k * p.w, y: PLANE.top + PLANE.height - (r + 1) * p.h, width: p.w, height: p.h });
@@ -512,39 +523,55 @@ function showCells(p) {
     if ($("plane").dataset.key === key) return;
     const write = (x, y, text, anchor = "middle") => out.push(element("text", { class: "quiet", x, y, "text-anchor": anchor }, text));
     for (const [, s, k, verdict, state, step] of p.of) {
-        const at = square(p, p.sigma0.indexOf(s), p.kappa.indexOf(k)), word = narrow.matches ? LETTER[verdict] : verdict;
+        const at = square(p, p.sigma0.indexOf(s), p.kappa.indexOf(k)), word = narrow.matches ? LETTER[verdict] : verdict, leftAgain = verdict !== "trained";
         out.push(element("rect", { class: `cell ${verdict}`, ...at }, element("title", {}, `sigma0 ${s}, kappa ${k}: ${verdict}${state ? `, ${state}` : ""}`)));
-        write(at.x + p.w / 2, at.y + p.h / 2 + 5, step === null ? word : `${step + 1}${verdict === "trained" ? "" : "*"}`);
+        // above the middle, where a student of this cell starts
+        write(at.x + p.w / 2, at.y + 13, step === null ? word : leftAgain && narrow.matches ? "*" : `${step + 1}${leftAgain ? "*" : ""}`);
     }
-    p.kappa.forEach((v, i) => write(left + (i + 0.5) * p.w, top + height + 18, String(v)));
+    p.kappa.forEach((v, i) => narrow.matches && i % 2 || write(left + (i + 0.5) * p.w, top + height + 18, String(v)));
     p.sigma0.forEach((v, i) => write(left - 7, top + height - (i + 0.5) * p.h + 5, String(v), "end"));
-    write(left + width / 2, top + height + 40, "kappa: how far one step moves the logits");
-    out.push(element("text", { class: "quiet", x: 14, y: top + height / 2, transform: `rotate(-90 14 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
+    write(left + width / 2, top + height + 40, "kappa: nominal step in logits");
+    out.push(element("text", { class: "quiet", x: 13, y: top + height / 2, transform: `rotate(-90 13 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
     $("plane").dataset.key = key;
     $("plane").setAttribute("viewBox", `0 0 ${left + width + 8} ${top + height + 48}`);
     $("plane").replaceChildren(element("g", {}, ...out), element("g", { id: "students" }));
-    $("map-of").textContent = `the map’s cells of d_k ${p.d_k}; *: reached, and left again${narrow.matches ? "; S stalled, s slow, e early" : ""}`;
+    $("map-of").textContent = `The cells are those of d_k ${p.d_k}. *: reached, and left again${narrow.matches ? "; S stalled, s slow, e early" : ""}.`;
+    const { optimizer, tokens, batch, seed, steps } = trained;
+    $("map-is").textContent = `Each cell was trained for ${steps} steps by sqrtdk map (${optimizer}, T ${tokens}, batch ${batch}, seed ${seed})`;
+}
+
+// A student's mark, told by its shape.
+const MARK = ["M0-8L8 0L0 8L-8 0Z", "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z", "M0-7.5L8 6.5H-8Z"];
+const mark = (i, at = {}) => element("path", { class: `dot ${KIND[i]}`, d: MARK[i], ...at });
+
+// What of the students' settings is not that of the cells.
+function unlike(p) {
+    const of = { d_k: [p.d_k, now["d-k"]], T: [trained.tokens, now.tokens], batch: [trained.batch, now.batch], seed: [trained.seed, now.seed] };
+    const other = Object.entries(of).filter(([, [a, b]]) => a !== b), method = now.optimizer !== trained.optimizer;
+    if (!method && !other.length) return "";
+    const list = (side) => [...(method ? [[trained.optimizer, now.optimizer][side]] : []), ...other.map(([name, x]) => `${name} ${x[side]}`)].join(", ");
+    return ` The cells are of ${list(0)}; your students have ${list(1)}${method ? `, and their kappa is that of ${now.optimizer}` : ""}: the cells need not hold for them.`;
 }
 
 function showMap() {
-    const p = plane(), out = [], { left, top, width } = PLANE;
+    const p = plane(), out = [];
     showCells(p);
     if (document.activeElement === $("plane")) out.push(element("rect", { class: "cursor", ...square(p, spot.r, spot.k) }));
     for (const i of [WITHOUT, WITH, THIRD]) {
         const trail = frames.trail[i].filter(([k, s]) => k > 0 && s > 0);
         if (!trail.length) continue;
-        const line = trail.map(([k, s]) => [p.x(k), p.y(s)]), [cx, cy] = line.at(-1), right = cx > left + width - 110;
-        out.push(element("path", { class: KIND[i], d: line.map(([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") }),
-            element("circle", { class: `dot ${KIND[i]}`, cx, cy, r: 7 }),
-            element("text", { class: KIND[i], x: cx + (right ? -11 : 11), y: cy + (cy < top + 20 ? 20 : -9), "text-anchor": right ? "end" : "start", "font-weight": "bold" }, label(i)));
+        const line = trail.map(([k, s]) => `${p.x(k).toFixed(1)} ${p.y(s).toFixed(1)}`);
+        out.push(element("path", { class: KIND[i], d: `M${line.join("L")}` }), mark(i, { transform: `translate(${line.at(-1)})` }));
     }
     $("students").replaceChildren(...out);
     if (!frames.last) return;
-    const lines = [WITHOUT, WITH, THIRD].filter((i) => frames.last.students[i]).map((i) => {
+    const there = [WITH, WITHOUT, THIRD].filter((i) => frames.last.students[i]), lines = there.map((i) => {
         const s = frames.last.students[i];
-        return `${label(i)}: spread ${short(s.sigma)}, kappa ${short(s.kappaNow)}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
+        const off = p.inside(s.kappaNow, s.sigma) ? "" : " (beyond the map)";
+        return `${label(i)}: spread ${short(s.sigma)}, kappa ${short(s.kappaNow)}${off}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
     });
-    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.${p.d_k === now["d-k"] ? "" : ` The cells are those of d_k ${p.d_k}, the nearest that the map has.`}`;
+    $("map-key").replaceChildren(...there.map((i) => element("span", { class: KIND[i] }, element("svg", { class: "key", viewBox: "-9 -9 18 18" }, mark(i)), label(i))));
+    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.${unlike(p)}`;
     if (frames.playing) return;
     $("plane").setAttribute("aria-label", `Map of ${p.kappa.length} by ${p.sigma0.length} cells; arrow keys choose one, Enter trains there. ${$("plane-text").textContent}`);
     showSentence();
@@ -833,16 +860,13 @@ function cannotTrain() {
 function showRun() {
     const rule = $("run-scale").value, sets = [lines("none"), rule ? lines(rule) : []], all = sets.flat(2);
     const last = all.reduce((most, p) => Math.max(most, p[0]), 1), tick = 5 * 10 ** Math.max(0, Math.floor(Math.log10(last)) - 2);
-    const { x, y, out, left, width } = ratioFrame(all.map((p) => p[1]), Math.ceil(last / tick) * tick);
-    let above = 0;
+    const frame = ratioFrame(all.map((p) => p[1]), Math.ceil(last / tick) * tick), { x, y, out, taken } = frame;
     const ends = sets.map((set, i) => {
-        for (const line of set) out.push(element("path", { class: `${KIND[i]} thin`, d: line.map(([s, r], k) => `${k ? "L" : "M"}${x(s).toFixed(1)} ${y(r).toFixed(1)}`).join("") }));
-        return set.length && [i, Math.min(...set.map((line) => y(line.at(-1)[1]))) - 8];
-    }).filter((e) => e).sort((a, b) => a[1] - b[1]);
-    for (const [i, at] of ends) {
-        above = Math.max(at, above + 17);
-        out.push(element("text", { class: KIND[i], x: left + width - 6, y: above, "text-anchor": "end" }, i ? (rule === "sqrt" ? "with 1/√dₖ" : `with ${rule}`) : "without"));
-    }
+        const drawn = set.map((line) => line.map(([s, r]) => [x(s), y(r)]));
+        out.push(...drawn.map((points) => path(points, `${KIND[i]} thin`, taken)));
+        return drawn[0]?.at(-1);
+    });
+    ends.forEach((end, i) => end && out.push(labelled(frame, i, i ? withName(rule) : "without", end, taken)));
     $("run-curve").replaceChildren(...out);
     $("run-lines").textContent = run.log ? `${sets[0].length || sets[1].length} seeds, a line each` : "medians over seeds";
     $("run-curve").setAttribute("aria-label", `Loss over the loss of not attending at d_k ${$("run-d-k").value}; what the runs showed is said beside.`);
@@ -951,7 +975,7 @@ const HEARD = {
 };
 
 async function main() {
-    cells = JSON.parse($("map-cells").textContent);
+    trained = JSON.parse($("map-cells").textContent);
     worker = new Worker(URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" })));
     worker.onmessage = (m) => HEARD[m.data.is](m.data);
     worker.onerror = (e) => say(`The computation failed: ${e.message}`);
