@@ -127,6 +127,7 @@ static int run(int argc, char **argv) {
         command_help(command);
         return EXIT_OK;
     }
+    report_among(COMMANDS, COUNT);
     code = check_arithmetic();
     return code == EXIT_OK ? command_run(command, argc - 1, argv + 1) : code;
 }

@@ -350,6 +350,74 @@ START_TEST(a_report_says_what_the_run_said) {
 }
 END_TEST
 
+/* Where a member of the page's JSON starts, or the test fails. */
+static const char *member(const char *page, const char *text) {
+    const char *at = strstr(page, text);
+    ck_assert_msg(at, "%s\nis not in\n%s", text, page);
+    return at;
+}
+
+/* One result of each command that writes .meta. */
+static const char *const RESULTS[] = {
+    "map --d-k 2,3 --kappa 1..32 --steps 1 --batch 2 --tokens 3 --curves 1",
+    "saturation --d-k 2,3 --keys 4 --rows 9",
+    "precision --d-k 8",
+    "gradcheck --op softmax",
+    "inspect --q " GOLDEN "real/layer0_q.npy --k " GOLDEN "real/layer0_k.npy",
+    "stall --d-k 2 --steps 2 --batch 2 --tokens 3"};
+
+START_TEST(a_report_of_any_results_has_their_tables_and_settings) {
+    char head[64];
+    write_template();
+    (void)run_well("%s --force --output " REPORTED, RESULTS[_i]);
+    const captured *c = run_well("report --page " TEMPLATE " " REPORTED);
+    assert_says(c->out, "scripts/plots " SCRATCH "reported " SCRATCH "figures");
+    char *page = read_whole(SCRATCH "reported.html"), *csv = read_whole(REPORTED);
+    (void)snprintf(head, sizeof head, "\"command\":\"%.*s\"", (int)strcspn(RESULTS[_i], " "),
+                   RESULTS[_i]);
+    (void)member(page, head);
+    (void)snprintf(head, sizeof head, "\"rows\":\"%.*s", (int)strcspn(csv, ","), csv);
+    (void)member(page, head);
+    (void)member(page, "\"meta\":\"program = sqrtdk ");
+    (void)member(page, "\"figures\":[]");
+    free(page);
+    free(csv);
+}
+END_TEST
+
+START_TEST(a_report_has_the_first_rows_and_counts_the_others) {
+    write_template();
+    (void)run_well("%s --force --output " REPORTED, RESULTS[0]);
+    (void)run_well("report --page " TEMPLATE " " REPORTED);
+    char *page = read_whole(SCRATCH "reported.html");
+    /* 2 widths, 8 starts, 6 steps: 96 cells, each with one point of its curve; 20 are shown */
+    const char *cells = member(page, "\"ending\":\".csv\""), *more = member(cells, "\"more\":76");
+    (void)member(more, "\"ending\":\"_curves.csv\"");
+    int rows = 0;
+    for (const char *at = cells; (at = strstr(at, "\\u000a")) && at < more; at++) rows++;
+    ck_assert_int_eq(rows, 21);
+    (void)member(page, "\"said\":\"\"");
+    free(page);
+}
+END_TEST
+
+START_TEST(a_report_has_the_figures_of_its_stem_alone_by_name) {
+    write_template();
+    (void)run_well("%s --force --output " REPORTED, RESULTS[0]);
+    ck_assert_int_eq(shell("mkdir -p " SCRATCH "figures && cd " SCRATCH "figures && rm -f *.svg && "
+                           "for n in reported_b reported_a reported reported_other_a reportedly "
+                           "re; do echo \"$n\" >$n.svg; done && touch ../reported_other.meta"),
+                     0);
+    const captured *c = run_well("report --page " TEMPLATE " " REPORTED);
+    ck_assert_ptr_null(strstr(c->out, "scripts/plots"));
+    char *page = read_whole(SCRATCH "reported.html");
+    (void)member(page, "\"figures\":[\"reported\\u000a\",\n\"reported_a\\u000a\",\n"
+                       "\"reported_b\\u000a\"]");
+    ck_assert_int_eq(shell("cd " SCRATCH " && rm -r figures reported_other.meta"), 0);
+    free(page);
+}
+END_TEST
+
 START_TEST(a_report_of_what_is_not_there_is_refused) {
     write_template();
     (void)run_well(TRAINED_SO);
@@ -357,8 +425,8 @@ START_TEST(a_report_of_what_is_not_there_is_refused) {
     assert_refused(1, "template.htm'", "report --page " SCRATCH "template.htm " REPORTED);
     assert_refused(1, "expected the page", "report --page " REPORTED " " REPORTED);
     assert_refused(1, "nowhere.meta'", "report --page " TEMPLATE " " SCRATCH "nowhere.csv");
-    write_text(SCRATCH "reported.meta", "program = sqrtdk map\nd-k = 2\n");
-    assert_refused(1, "expected results of stall", "report --page " TEMPLATE " " REPORTED);
+    write_text(SCRATCH "reported.meta", "program = sqrtdk mapped\nd-k = 2\n");
+    assert_refused(1, "expected results of a command", "report --page " TEMPLATE " " REPORTED);
     write_text(SCRATCH "reported.meta", "program = sqrtdk stall\nd-k = 3\n");
     assert_refused(1, "line 2: expected a line of this sweep",
                    "report --page " TEMPLATE " " REPORTED);
@@ -378,8 +446,11 @@ Suite *page_suite(void) {
                                   every_lesson_has_its_sizes,
                                   the_multiply_add_rounds_once,
                                   a_report_says_what_the_run_said,
+                                  a_report_has_the_first_rows_and_counts_the_others,
+                                  a_report_has_the_figures_of_its_stem_alone_by_name,
                                   a_report_of_what_is_not_there_is_refused};
     Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
     add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);
+    add_loop(suite, a_report_of_any_results_has_their_tables_and_settings, LENGTH(RESULTS), 60);
     return suite;
 }

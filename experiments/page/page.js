@@ -124,7 +124,7 @@ function command() {
     const steps = ` --seed ${now.seed} --steps ${Math.max(1, frames.steps)}`;
     if (now.view === "saturation") return `sqrtdk saturation --d-k ${now["d-k"]} --keys ${now.keys} --scale ${now.scale}`;
     if (now.view === "steps") return lessonCommand();
-    if (now.view === "run") return `sqrtdk report ${run.name}`;
+    if (now.view === "run") return `sqrtdk report ${/^[\w./-]+$/.test(run.name) ? run.name : `'${run.name.replaceAll("'", "'\\''")}'`}`;
     if (now.view === "map" && now.sigma0 !== null)
         return `sqrtdk map --d-k ${now["d-k"]} --sigma0 ${now.sigma0} --kappa ${now.kappa}${given("tokens", "batch", "optimizer")}${steps}`;
     return `sqrtdk stall --d-k ${now["d-k"]}${given("tokens", "batch", "optimizer", "lr", "scale")}${steps}`;
@@ -217,7 +217,7 @@ function show(view, focus) {
     }
     const trains = view === "train" || view === "map";
     $("d-k").closest("label").hidden = view === "steps";
-    $("controls").hidden = view === "run";
+    $("controls").hidden = $("engine").hidden = view === "run";
     for (const id of ["tokens", "lr", "batch", "optimizer", "seed"]) $(id).closest("label").hidden = !trains;
     $("bar").hidden = !trains;
     if (!trains && frames.playing) pause();
@@ -540,8 +540,8 @@ function showCells(p) {
     $("map-is").textContent = `Each cell was trained for ${steps} steps by sqrtdk map (${optimizer}, T ${tokens}, batch ${batch}, seed ${seed})`;
 }
 
-// A student's mark, told by its shape.
-const MARK = ["M0-8L8 0L0 8L-8 0Z", "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z", "M0-7.5L8 6.5H-8Z"];
+// A student's mark, told by its shape, as in the figures of `map`.
+const MARK = ["M0-7.5L8 6.5H-8Z", "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z", "M0-8L8 0L0 8L-8 0Z"];
 const mark = (i, at = {}) => element("path", { class: `dot ${KIND[i]}`, d: MARK[i], ...at });
 
 // What of the students' settings is not that of the cells.
@@ -805,13 +805,40 @@ function listenToLessons() {
 
 // ---- The run of `sqrtdk report` ------------------------------------------------------------------
 
-let run = null; // name, meta, said, rows of {d_k, rate, scale, seed, step, ratio}
+let run = null; // name, command, meta, said, tables, figures; of stall rows of {d_k, rate, scale, seed, step, ratio}
 let recorded = null; // {key, points: [without, with]} of the run that is trained again
 const identity = () => ["d-k", "tokens", "batch", "scale", "seed", "optimizer"].map((n) => now[n]).concat(rate()).join();
+
+// The first rows of a CSV; all digits of a number are its title.
+function rowsOf({ ending, rows, more }) {
+    const fields = (line) => [...line.matchAll(/(?:^|,)("(?:[^"]|"")*"|[^,]*)/g)].map(([, f]) => (f[0] === '"' ? f.slice(1, -1).replaceAll('""', '"') : f));
+    const [head, ...lines] = rows.trim().split("\n").map(fields), text = (x) => (x === "" || isNaN(x) || Number.isInteger(Number(x)) ? x : short(Number(x), 4));
+    const row = (name, list, of) => element("tr", {}, ...list.map((x) => element(name, { title: x }, of(x))));
+    const made = element("table", {}, element("thead", {}, row("th", head, String)), element("tbody", {}, ...lines.map((l) => row("td", l, text))));
+    const count = more ? `the first ${lines.length} of ${lines.length + more} rows` : `${lines.length} rows`;
+    return element("details", run.log ?? run.bands ? {} : { open: "" }, element("summary", {}, `${run.name.replace(/\.csv$/, "")}${ending}: ${count}`), element("div", { class: "wide", tabindex: 0 }, made));
+}
 
 function openRun() {
     run = JSON.parse($("run").textContent);
     if (!run) return;
+    // the figures of the plot scripts; what a reader hears of one is its own description
+    $("run-figures").replaceChildren(...run.figures.map((svg) => element("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
+        alt: new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("title")?.textContent ?? "A figure of these results" })));
+    $("run-name").textContent = run.name;
+    // the table keeps its lines, sentences find their own
+    $("run-said").replaceChildren(...run.said.trim().split("\n\n").flatMap((part) => (/^ +d_k/.test(part) ? [element("pre", {}, part)]
+        : part.split(/(?<=\.)\n/).map((sentence) => element("p", {}, sentence.replaceAll("\n", " "))))));
+    $("run-meta").textContent = run.meta;
+    $("run-tables").replaceChildren(...run.tables.map(rowsOf));
+    $("tab-run").hidden = false;
+    VIEWS.unshift("run");
+    $("run-form").hidden = $("run-drawn").hidden = !(run.log ?? run.bands);
+    if (!$("run-form").hidden) openLog();
+}
+
+// What the page draws of stall, and can train again.
+function openLog() {
     const [head, ...lines] = (run.log ?? run.bands).trim().split("\n").map((l) => l.split(",")), at = (n) => head.indexOf(n);
     run.rows = lines.map((l) => ({ d_k: l[at("d_k")], rate: `${l[at("optimizer")]} ${l[at("lr")]}`, scale: l[at("scale")], step: Number(l[at("step")]),
         seed: run.log ? l[at("seed")] : "median", ratio: run.log ? Number(l[at("loss")]) / Number(l[at("loss_uniform")]) : Number(l[at("ratio_median")]) }));
@@ -824,16 +851,6 @@ function openRun() {
     fill("run-seed", distinct("seed"));
     for (const id of ["run-d-k", "run-rate", "run-scale", "run-seed"]) $(id).onchange = showRun;
     $("again").onclick = trainAgain;
-    // the figures of the plot scripts; what a reader hears of one is its own description
-    $("run-figures").replaceChildren(...(run.figures ?? []).map((svg) => element("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
-        alt: new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("title")?.textContent ?? "A figure of this run" })));
-    $("run-name").textContent = run.name;
-    // the table keeps its lines, sentences find their own
-    $("run-said").replaceChildren(...run.said.trim().split("\n\n").flatMap((part) => (/^ +d_k/.test(part) ? [element("pre", {}, part)]
-        : part.split(/(?<=\.)\n/).map((sentence) => element("p", {}, sentence.replaceAll("\n", " "))))));
-    $("run-meta").textContent = run.meta;
-    $("tab-run").hidden = false;
-    VIEWS.unshift("run");
 }
 
 // Of the chosen runs: a line a seed, for a scale.
@@ -858,6 +875,8 @@ function cannotTrain() {
 }
 
 function showRun() {
+    $("command").textContent = command();
+    if (!run.rows) return;
     const rule = $("run-scale").value, sets = [lines("none"), rule ? lines(rule) : []], all = sets.flat(2);
     const last = all.reduce((most, p) => Math.max(most, p[0]), 1), tick = 5 * 10 ** Math.max(0, Math.floor(Math.log10(last)) - 2);
     const frame = ratioFrame(all.map((p) => p[1]), Math.ceil(last / tick) * tick), { x, y, out, taken } = frame;
@@ -873,7 +892,6 @@ function showRun() {
     const why = cannotTrain();
     $("again").disabled = why !== "";
     $("run-why").textContent = why && `It cannot be trained here: ${why}.`;
-    $("command").textContent = command();
 }
 
 function trainAgain() {

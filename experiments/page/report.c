@@ -1,21 +1,18 @@
-/* report.c: what a run left becomes one JSON text in the page, which draws it and can train it
- * again: its settings, what the command says of it, and of each logged step the loss.
+/* report.c: what a run left becomes one JSON text in the page, which shows it: its settings, what
+ * the command says of it, its tables and figures; and of each logged step of stall the loss, so
+ * that the page can draw it and train it again.
  */
 #include "page/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/message.h"
 #include "common/output.h"
+#include "page/beside.h"
 #include "stall/stall.h"
-
-/* Those whose results the page shows. */
-static const command_spec *const SHOWN[] = {&STALL_COMMAND};
-enum { SHOWN_COUNT = sizeof SHOWN / sizeof *SHOWN };
 
 /* Where the page takes a run: this line of it is replaced. */
 static const char PLACE[] = "<script type=\"application/json\" id=\"run\">null</script>\n";
@@ -27,36 +24,19 @@ static const option_spec OPTIONS[] = {
      "../share/sqrtdk/sqrtdk.html)"},
 };
 
-enum { LOG_BYTES_MOST = 1000000 };
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-/* All of a file as a string; the caller frees. NULL with errno set. */
-static char *read_all(const char *path) {
-    FILE *from = fopen(path, "rb");
-    char *text = NULL;
-    size_t count = 0;
-    if (!from) return NULL;
-    if (getdelim(&text, &count, '\0', from) < 0) {
-        free(text);
-        text = NULL;
-        if (!ferror(from)) errno = ENODATA;
-    }
-    (void)fclose(from);
-    return text;
-}
+enum { LOG_BYTES_MOST = 1000000, ROWS_MOST = 20 };
 
 /* The page beside this program, as built or as installed; the caller frees. NULL: neither. */
 static char *page_here(void) {
     static const char *const PLACES[] = {"page/sqrtdk.html", "../share/sqrtdk/sqrtdk.html"};
     char program[4096], path[4200];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) return read_all("build/page/sqrtdk.html");
+    if (length < 0) return beside_read("build/page/sqrtdk.html");
     program[length] = '\0';
     *strrchr(program, '/') = '\0';
     for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", program, PLACES[i]);
-        char *page = read_all(path);
+        char *page = beside_read(path);
         if (page) return page;
     }
     return NULL;
@@ -136,9 +116,20 @@ typedef struct reporting {
     const command_spec *command;
     FILE *to;
     const char *only_there; /* an option that was given and that the page does not have; or "" */
+    figure_list figures;
 } reporting;
 
 static reporting now; /* the command's run has no other way to it */
+
+static struct {
+    const command_spec *const *command;
+    int count;
+} all; /* of the program */
+
+void report_among(const command_spec *const *commands, int count) {
+    all.command = commands;
+    all.count = count;
+}
 
 /* An option, not among those that the page has, that is not at its default; "" for none. */
 static const char *beyond_the_page(const options *o) {
@@ -162,9 +153,9 @@ static int speak(const options *o) {
 static const command_spec *command_of(const char *meta) {
     static const char KEY[] = "program = sqrtdk ";
     if (strncmp(meta, KEY, sizeof KEY - 1) != 0) return NULL;
-    for (int i = 0; i < SHOWN_COUNT; i++) {
-        const char *name = SHOWN[i]->name, *at = meta + sizeof KEY - 1;
-        if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '\n') return SHOWN[i];
+    for (int i = 0; i < all.count; i++) {
+        const char *name = all.command[i]->name, *at = meta + sizeof KEY - 1;
+        if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '\n') return all.command[i];
     }
     return NULL;
 }
@@ -225,7 +216,8 @@ static int run_again(const command_spec *command) {
     return code;
 }
 
-/* What it says, as a string; the caller frees. NULL after one line. */
+/* What it says, as a string, "" for a command without words; the caller frees. NULL after one line.
+ */
 static char *said(void) {
     char *text = NULL;
     size_t bytes = 0;
@@ -234,7 +226,7 @@ static char *said(void) {
         (void)complain("out of memory");
         return NULL;
     }
-    const int code = run_again(now.command);
+    const int code = now.command->report ? run_again(now.command) : EXIT_OK;
     if (fclose(now.to) == 0 && code == EXIT_OK) return text;
     free(text);
     return NULL;
@@ -242,73 +234,84 @@ static char *said(void) {
 
 /* ---- The page -------------------------------------------------------------------------------- */
 
-static char *text_beside(const char *path, const char *ending) {
-    char *beside = output_beside(path, ending);
-    char *text = beside ? read_all(beside) : NULL;
-    if (!text) (void)complain("cannot read '%s': %s", beside ? beside : path, strerror(errno));
-    free(beside);
-    return text;
-}
-
-/* The figures that scripts/plots draws of a run: figures/stem_verdict.svg, ... */
-static const char *const FIGURES[] = {"_verdict.svg", "_loss.svg", "_signal.svg", "_frozen.svg"};
-enum { FIGURE_COUNT = sizeof FIGURES / sizeof *FIGURES };
-
-/* results/stall.csv -> results/figures/stall_verdict.svg; the caller frees. NULL without memory. */
-static char *figure_path(const char *path, const char *ending) {
-    char *stem = output_beside(path, ending);
-    char *out = stem ? malloc(strlen(stem) + sizeof "figures/") : NULL;
-    const char *slash = stem ? strrchr(stem, '/') : NULL;
-    const size_t folder = slash ? (size_t)(slash - stem) + 1 : 0;
-    if (out) (void)sprintf(out, "%.*sfigures/%s", (int)folder, stem, stem + folder);
-    free(stem);
-    return out;
-}
-
-/* Whether a file is there, and not older than the log. */
-static bool is_of(const char *figure, const char *log) {
-    struct stat drawn, run;
-    return stat(figure, &drawn) == 0 && stat(log, &run) == 0 && drawn.st_mtime >= run.st_mtime;
-}
-
-/* A member that lists what was drawn of this run, as text. */
-static void write_figures(FILE *to, const char *path) {
-    int count = 0;
-    (void)fputs(",\n\"figures\":[", to);
-    for (int i = 0; i < FIGURE_COUNT; i++) {
-        char *figure = figure_path(path, FIGURES[i]);
-        char *svg = figure && is_of(figure, path) ? read_all(figure) : NULL;
-        if (svg && count++ > 0) (void)fputs(",\n", to);
-        if (svg) write_string(to, svg);
-        free(figure);
-        free(svg);
-    }
-    (void)fputc(']', to);
-}
-
-static bool write_data(FILE *to, const char *path) {
-    char *log = text_beside(path, ".csv"), *words = log ? said() : NULL;
-    char *rows = words ? columns_of(log, OF_LOG) : NULL;
+/* The losses of stall's log, or medians of one that is too long. */
+static bool write_log(FILE *to, const char *path) {
+    char *log = beside_text(path, ".csv"), *rows = log ? columns_of(log, OF_LOG) : NULL;
     const bool whole = rows && strlen(rows) <= LOG_BYTES_MOST;
-    char *bands = rows && !whole ? text_beside(path, "_bands.csv") : NULL;
+    char *bands = rows && !whole ? beside_text(path, "_bands.csv") : NULL;
     char *medians = bands ? columns_of(bands, OF_BANDS) : NULL;
-    const bool good = words && (whole || medians);
-    if (good) {
-        (void)fputs("<script type=\"application/json\" id=\"run\">{\"shown\":true", to);
-        write_member(to, "name", path);
-        write_member(to, "meta", now.meta);
-        write_member(to, "said", words);
-        write_member(to, "only_there", now.only_there);
-        write_member(to, whole ? "log" : "bands", whole ? rows : medians);
-        write_figures(to, path);
-        (void)fputs("}</script>\n", to);
-    }
-    if (words && !rows) (void)complain("%s: expected the columns of a log of stall", path);
+    if (log && !rows) (void)complain("%s: expected the columns of a log of stall", path);
+    if (whole || medians) write_member(to, whole ? "log" : "bands", whole ? rows : medians);
     free(log);
-    free(words);
     free(rows);
     free(bands);
     free(medians);
+    return whole || medians;
+}
+
+/* The head of a CSV and its first rows, and how many more there are. */
+static bool write_table(FILE *to, const char *path, const char *ending) {
+    char *csv = beside_text(path, ending), *end = csv;
+    long more = 0;
+    if (!csv) return false;
+    for (int i = 0; i <= ROWS_MOST && *end; i++) end += strcspn(end, "\n"), end += *end == '\n';
+    for (const char *c = end; *c; c++) more += *c == '\n';
+    *end = '\0';
+    (void)fputs("{\"ending\":", to);
+    write_string(to, ending);
+    write_member(to, "rows", csv);
+    (void)fprintf(to, ",\"more\":%ld}", more);
+    free(csv);
+    return true;
+}
+
+/* The CSVs that .meta lists. */
+static bool write_tables(FILE *to, const char *path) {
+    static const char KEY[] = "\nfiles = ";
+    const char *at = strstr(now.meta, KEY);
+    char ending[64];
+    bool good = true;
+    int count = 0, length;
+    (void)fputs(",\n\"tables\":[", to);
+    at = at ? at + sizeof KEY - 1 : ".csv";
+    for (; good && sscanf(at, "%63[^ \n]%n", ending, &length) == 1; at += *at == ' ') {
+        at += length;
+        if (strcmp(ending, ".meta") == 0) continue;
+        if (count++ > 0) (void)fputs(",\n", to);
+        good = write_table(to, path, ending);
+    }
+    (void)fputc(']', to);
+    return good;
+}
+
+/* What was drawn of this run, as text. */
+static bool write_figures(FILE *to) {
+    (void)fputs(",\n\"figures\":[", to);
+    for (int i = 0; i < now.figures.count; i++) {
+        char *svg = beside_read(now.figures.path[i]);
+        if (!svg) return complain("cannot read '%s': %s", now.figures.path[i], strerror(errno));
+        if (i > 0) (void)fputs(",\n", to);
+        write_string(to, svg);
+        free(svg);
+    }
+    (void)fputc(']', to);
+    return true;
+}
+
+static bool write_data(FILE *to, const char *path) {
+    char *words = said();
+    if (!words) return false;
+    (void)fputs("<script type=\"application/json\" id=\"run\">{\"shown\":true", to);
+    write_member(to, "name", path);
+    write_member(to, "command", now.command->name);
+    write_member(to, "meta", now.meta);
+    write_member(to, "said", words);
+    write_member(to, "only_there", now.only_there ? now.only_there : "");
+    free(words);
+    const bool good = (now.command != &STALL_COMMAND || write_log(to, path)) &&
+                      write_tables(to, path) && figures_find(&now.figures, path) &&
+                      write_figures(to);
+    (void)fputs("}</script>\n", to);
     return good;
 }
 
@@ -321,14 +324,26 @@ static bool write_page(FILE *to, const char *page, const char *path) {
     return true;
 }
 
+/* For people: what was written, and what there might be in it. */
+static void say_written(const char *page, const char *path) {
+    char *stem = output_beside(path, ""), *folder = beside_figures(path);
+    printf("Written: %s\n", page);
+    if (now.figures.count == 0 && stem && folder)
+        printf("It has no figures: none of this run is in %s, where\n'scripts/plots %s %s' draws "
+               "them.\n",
+               folder, stem, folder);
+    free(stem);
+    free(folder);
+}
+
 static int run_report(const options *o) {
     const char *path = o->operand, *given = options_text(o, "page");
     const char *asked = options_text(o, "output");
-    char *page = *given ? read_all(given) : page_here();
+    char *page = *given ? beside_read(given) : page_here();
     char *beside = output_beside(path, ".html");
     output file = {.stream = NULL};
     int code = EXIT_FAILED;
-    now = (reporting){.path = path, .meta = page && beside ? text_beside(path, ".meta") : NULL};
+    now = (reporting){.path = path, .meta = page && beside ? beside_text(path, ".meta") : NULL};
     now.command = now.meta ? command_of(now.meta) : NULL;
     if (!page && *given)
         (void)complain("--page '%s': %s", given, strerror(errno));
@@ -336,16 +351,17 @@ static int run_report(const options *o) {
         (void)complain("the page is not there: 'make page' builds it beside the program, 'make "
                        "install' puts it into PREFIX/share/sqrtdk");
     else if (now.meta && !now.command)
-        (void)complain("%s: expected results of stall", path);
+        (void)complain("%s: expected results of a command of this program", path);
     else if (now.meta && output_open(&file, *asked ? asked : beside) &&
              write_page(file.stream, page, path) && output_commit(&file)) {
         code = EXIT_OK;
-        if (strcmp(asked, "-") != 0) printf("Written: %s\n", *asked ? asked : beside);
+        if (strcmp(asked, "-") != 0) say_written(*asked ? asked : beside, path);
     }
     output_discard(&file);
     free(page);
     free(beside);
     free(now.meta);
+    figures_free(&now.figures);
     return code;
 }
 
@@ -354,15 +370,16 @@ static const char *const EXAMPLES[] = {
 
 const command_spec REPORT_COMMAND = {
     .name = "report",
-    .summary =
-        "Puts a run of stall into the page: one HTML file that shows it and trains it again.",
+    .summary = "Puts results into the page: one HTML file that shows them, and trains a run of "
+               "stall again.",
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .notes =
-        "FILE is the log; stem_runs.csv and stem.meta must lie beside it. The page is one file "
-        "that works without a network. Of a log whose losses take more than 1 MB it has "
-        "the medians over seeds. Figures that scripts/plots drew of the run, in the folder "
-        "figures beside it, are in the page too.",
+        "FILE = stem.csv is what a command of this program wrote; stem.meta and the files that it "
+        "lists must lie beside it. The page is one file that works without a network. It has the "
+        "settings, the first rows of each table, and the figures that scripts/plots drew "
+        "(figures/stem_*.svg beside FILE, if not older); of a run of stall also what stall says, "
+        "and the losses or, where they take more than 1 MB, their medians over seeds.",
     .examples = EXAMPLES,
     .run = run_report,
     .operand = "FILE",

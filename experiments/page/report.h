@@ -1,9 +1,12 @@
-/* report.h: the subcommand `sqrtdk report`: the page, filled with a run. */
+/* report.h: the subcommand `sqrtdk report`: the page, filled with the results of another. */
 #ifndef PAGE_REPORT_H
 #define PAGE_REPORT_H
 
 #include "common/options.h"
 
 extern const command_spec REPORT_COMMAND;
+
+/* The commands whose results it may find; borrowed. To be called before it runs. */
+void report_among(const command_spec *const *commands, int count);
 
 #endif
