@@ -3,7 +3,7 @@
 // goes wrong. Pictures of it go to a folder, to be looked at.
 //   node tests/page/browser.mjs PAGE PROGRAM FOLDER [quick]
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, utimesSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { browser } from "./chromium.mjs";
@@ -14,14 +14,14 @@ mkdirSync(folder, { recursive: true });
 const b = await browser();
 let passed = 0, failed = 0;
 
-// The page with a run of 40 steps in it.
-function report() {
-    const log = resolve(folder, "stall.csv"), out = resolve(folder, "report.html");
-    execFileSync(program, ["stall", "--d-k", "8,128", "--seed", "0,1", "--batch", "4", "--steps", "40", "--force", "--output", log]);
+// The page with the results of a command in it, and a figure that was drawn of others.
+function report(figure, command, ...options) {
+    const csv = resolve(folder, `${command}.csv`), out = resolve(folder, `report-${command}.html`), drawn = resolve(folder, "figures", figure);
+    execFileSync(program, [command, ...options, "--force", "--output", csv]);
     mkdirSync(resolve(folder, "figures"), { recursive: true });
-    copyFileSync("experiments/expected/stall_verdict.svg", resolve(folder, "figures", "stall_verdict.svg"));
-    utimesSync(resolve(folder, "figures", "stall_verdict.svg"), new Date(), new Date());
-    execFileSync(program, ["report", "--page", page, "--output", out, log]);
+    copyFileSync(`experiments/expected/${figure}`, drawn);
+    utimesSync(drawn, new Date(), new Date());
+    execFileSync(program, ["report", "--page", page, "--output", out, csv]);
     return out;
 }
 
@@ -196,7 +196,8 @@ if (!quick) {
             if (!(await t.see("now['d-k'] >= 1 && now['d-k'] <= c.limits.d_k && now.tokens >= 2"))) throw new Error("not clamped");
         });
 
-    await test("a report shows a run and trains it again, to the same bits", { ...DESKTOP, page: report() }, "", async (t) => {
+    const ofStall = report("stall_verdict.svg", "stall", "--d-k", "8,128", "--seed", "0,1", "--batch", "4", "--steps", "40");
+    await test("a report shows a run and trains it again, to the same bits", { ...DESKTOP, page: ofStall }, "", async (t) => {
         equal("view", await t.see("now.view"), "run");
         if (!(await text(t, "run-said")).includes("Stall within 40 steps")) throw new Error("the run's sentences are missing");
         await t.until("document.querySelector('#run-figures img').naturalWidth > 0", "a figure");
@@ -207,10 +208,24 @@ if (!quick) {
         await t.picture(`${folder}/run-again.png`);
     });
 
-    await test("a report on a phone", { ...PHONE, page: report() }, "", async (t) => {
+    const others = [["map", report("map_kappa.svg", "map", "--d-k", "8", "--kappa", "1,4", "--steps", "20", "--batch", "4")],
+        ["saturation", report("saturation_metrics.svg", "saturation", "--d-k", "8,64", "--keys", "16", "--rows", "50")]];
+    for (const [command, of] of others)
+        await test(`a report of ${command}`, { ...DESKTOP, page: of }, "", async (t) => {
+            equal("view", await t.see("now.view"), "run");
+            equal("nothing to train again", await t.see("document.getElementById('run-form').checkVisibility()"), false);
+            await t.until("document.querySelector('#run-figures img').naturalWidth > 0", "a figure");
+            const csv = readFileSync(resolve(folder, `${command}.csv`), "utf8").trim().split("\n");
+            equal("head", await t.see("[...document.querySelector('#run-tables tr').cells].map((x) => x.textContent).join()"), csv[0]);
+            equal("a row", await t.see("[...document.querySelectorAll('#run-tables tr')[16].cells].map((x) => x.title).join()"), csv[16]);
+            if (!(await text(t, "run-meta")).includes(`program = sqrtdk ${command}`)) throw new Error("its settings are missing");
+            await t.picture(`${folder}/run-${command}.png`, true);
+        });
+
+    for (const [name, of] of [["stall", ofStall], ["map", others[0].at(-1)]]) await test(`a report of ${name} on a phone`, { ...PHONE, page: of }, "", async (t) => {
         const wide = await t.see("document.documentElement.scrollWidth");
         if (wide > PHONE.width) throw new Error(`scrolls sideways: ${wide} px`);
-        await t.picture(`${folder}/phone-run.png`);
+        await t.picture(`${folder}/phone-run-${name}.png`);
     });
 
     await test("curves of saturation", DESKTOP, "#view=saturation&d-k=64&keys=16", async (t) => {
