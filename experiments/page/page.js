@@ -53,11 +53,8 @@ function describe() {
         kappa: { ...between(1e-4, 1e5, null) },
         keys: { ...between(2, 256, 16), whole: true },
         lesson: { words: names(c.lessons), standard: c.lessons[0]?.name },
-        q: { numbers: true, standard: null },
-        k: { numbers: true, standard: null },
-        v: { numbers: true, standard: null },
-        causal: { words: ["yes"], standard: null },
-        backward: { words: ["yes"], standard: null },
+        ...Object.fromEntries(["q", "k", "v"].map((name) => [name, { numbers: true, standard: null }])),
+        ...Object.fromEntries(["causal", "backward"].map((name) => [name, { words: ["yes"], standard: null }])),
         view: { words: VIEWS, standard: VIEWS[0] },
         engine: { words: ["exact", "relaxed"], standard: null },
     };
@@ -108,12 +105,14 @@ const LINKED = {
     run: [],
     steps: ["lesson", "scale", "causal", "backward", "q", "k", "v"],
 };
-function link() {
-    const words = now.view === VIEWS[0] ? [] : [`view=${now.view}`];
-    for (const name of LINKED[now.view])
-        if (now[name] !== null && (name === "d-k" || name === "scale" || now[name] !== SETTINGS[name].standard))
-            words.push(`${name}=${now[name]}`);
-    if (now.engine) words.push(`engine=${now.engine}`);
+// What is not at its default; `whole`: all of the view, so that another browser shows the same.
+function link(whole) {
+    const words = now.view === VIEWS[0] && !whole ? [] : [`view=${now.view}`];
+    for (const name of LINKED[now.view]) {
+        const x = whole && name === "lr" ? rate() : now[name];
+        if (x !== null && (whole || name === "d-k" || name === "scale" || x !== SETTINGS[name].standard)) words.push(`${name}=${x}`);
+    }
+    if (whole || now.engine) words.push(`engine=${whole ? c.engine : now.engine}`);
     return `#${words.join("&")}`;
 }
 
@@ -168,6 +167,7 @@ function makeControls() {
         say(wrong ? `${wrong}.` : "");
         change("seed", seed);
     };
+    for (const x of document.querySelectorAll(".marks")) x.textContent = `Dotted: ${marks().map(([r, words]) => `${r}, ${words.join(" ")}`).join("; ")}.`;
     for (const form of document.forms) form.onsubmit = (e) => e.preventDefault();
 }
 
@@ -193,18 +193,17 @@ function change(name, to) {
     if (name === "keys") curves();
     else if (["lesson", "causal", "backward"].includes(name)) lesson(name === "lesson");
     else restart();
-    if (name === "scale" && now.view === "saturation") curves();
-    if (name === "scale" && now.view === "steps") lesson();
+    if (name === "scale") ({ saturation: curves, steps: lesson })[now.view]?.();
     showControls();
     showAll();
     store();
 }
 
-function store() {
+function store(hash = link()) {
     try {
-        history.replaceState(null, "", link());
+        history.replaceState(null, "", hash);
     } catch {
-        location.hash = link(); // a browser that keeps files' addresses as they are
+        location.hash = hash; // a browser that keeps files' addresses as they are
     }
 }
 
@@ -349,13 +348,16 @@ function path(points, name, taken) {
 
 // A label of a curve of ratios near the end of its line, where no line and no label is.
 function labelled(frame, kind, text, [x, y], taken) {
-    const { left, width, top, height } = frame, wide = text.length * (narrow.matches ? 10.5 : 7.8), beside = x + 8 + wide > left + width, from = beside ? x - 8 - wide : x + 8;
-    const near = taken.filter(([a, b]) => b >= from && a <= from + wide), free = (at) => near.every(([, , a, b]) => b < at - (narrow.matches ? 18 : 14) || a > at + 5);
+    const { left, width, top, height } = frame, tall = narrow.matches ? 19 : 14, wide = text.length * tall * 0.56, beside = x + 8 + wide > left + width, from = beside ? x - 8 - wide : x + 8;
+    const near = taken.filter(([a, b]) => b >= from && a <= from + wide), free = (at) => near.every(([, , a, b]) => b < at - tall || a > at + 5);
     const heights = Array.from({ length: height / 3 }, (_, k) => top + 16 + 3 * k).filter((at) => at < top + height - 6).sort((a, b) => Math.abs(a - y - 5) - Math.abs(b - y - 5));
     const at = heights.find(free) ?? heights[0];
-    taken.push([from, from + wide, at - 14, at + 4]);
+    taken.push([from, from + wide, at - tall, at + 5]);
     return element("text", { class: KIND[kind], x: beside ? x - 8 : x + 8, y: at, "text-anchor": beside ? "end" : "start" }, text);
 }
+
+// Ratios with a dotted line, and what they are; a narrow screen has the words above the curve.
+const marks = () => [[1, ["no better than", "not attending"]], [0.1, [c.verdicts[0].name]]];
 
 // The frame of a curve of ratios up to this step: its x, y and marks.
 function ratioFrame(all, end) {
@@ -367,17 +369,16 @@ function ratioFrame(all, end) {
     const ys = [], xs = [0, 1, 2, 3, 4, 5].map((i) => [(i * end) / 5, String((i * end) / 5)]), every = high - low > 6 ? 2 : 1;
     for (let p = Math.ceil(low); p <= high; p++) if (p % every === 0) ys.push([10 ** p, power(p)]);
     const out = axes($("curve"), x, y, xs, ys, "training step");
-    [[1, ["no better than", "not attending"]], [0.1, [c.verdicts[0].name]]].forEach(([r, words]) => {
+    marks().forEach(([r, words]) => {
         out.push(element("path", { class: "mark", d: `M${left} ${y(r)}H${left + width}` }));
-        if (narrow.matches) out.push(element("text", { class: "quiet", x: left + width, y: y(r) - 5, "text-anchor": "end" }, words.join(" ")));
-        else words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
+        if (!narrow.matches) words.forEach((w, i) => out.push(element("text", { class: "quiet", x: left + width + 6, y: y(r) + 5 + 15 * i }, w)));
     });
     return { x, y: (r) => y(Number.isFinite(r) ? r : 10 ** high), left, top, width, height, out, taken: [1, 0.1].map((r) => [left, left + width, y(r), y(r)]) };
 }
 
 function showCurve() {
     const svg = $("curve"), end = Math.min(c.limits.steps, Math.max(100, Math.ceil(frames.steps / 100) * 100));
-    const frame = ratioFrame(frames.ratios.flat(), end), { x, y, out, taken } = frame, drawn = [WITHOUT, WITH, THIRD].filter((i) => frames.ratios[i].length);
+    const frame = ratioFrame(frames.ratios.flat(), end), { x, y, out, taken } = frame, drawn = [WITH, WITHOUT, THIRD].filter((i) => frames.ratios[i].length);
     const ends = drawn.map((i) => {
         const points = frames.ratios[i].map((r, k) => [x(k), y(r)]);
         out.push(path(points, KIND[i], taken));
@@ -414,10 +415,8 @@ const resized = new ResizeObserver((all) => {
 function heat(canvas, weights, gradients, kind) {
     const n = now.tokens, dpr = devicePixelRatio || 1, wide = widths.get(canvas) || 0, side = gradients ? wide / 1.32 : wide;
     if (!wide) return;
-    if (canvas.width !== Math.round(wide * dpr) || canvas.height !== Math.round(side * dpr)) {
-        canvas.width = Math.round(wide * dpr);
-        canvas.height = Math.round(side * dpr);
-    }
+    const pixels = { width: Math.round(wide * dpr), height: Math.round(side * dpr) };
+    if (canvas.width !== pixels.width || canvas.height !== pixels.height) Object.assign(canvas, pixels);
     const g = canvas.getContext("2d"), s = side / n, image = new ImageData(n, n);
     weights.forEach((w, i) => image.data.set(colours.shades.subarray(4 * Math.round(255 * w), 4 * Math.round(255 * w) + 4), 4 * i));
     if (small.width !== n) small.width = small.height = n;
@@ -526,9 +525,9 @@ function showCells(p) {
         const at = square(p, p.sigma0.indexOf(s), p.kappa.indexOf(k)), word = narrow.matches ? LETTER[verdict] : verdict, leftAgain = verdict !== "trained";
         out.push(element("rect", { class: `cell ${verdict}`, ...at }, element("title", {}, `sigma0 ${s}, kappa ${k}: ${verdict}${state ? `, ${state}` : ""}`)));
         // above the middle, where a student of this cell starts
-        write(at.x + p.w / 2, at.y + 13, step === null ? word : leftAgain && narrow.matches ? "*" : `${step + 1}${leftAgain ? "*" : ""}`);
+        write(at.x + p.w / 2, at.y + 12, step === null ? word : leftAgain && narrow.matches ? "*" : `${step + 1}${leftAgain ? "*" : ""}`);
     }
-    p.kappa.forEach((v, i) => narrow.matches && i % 2 || write(left + (i + 0.5) * p.w, top + height + 18, String(v)));
+    p.kappa.forEach((v, i) => write(left + (i + 0.5) * p.w, top + height + 18, narrow.matches && i % 2 ? "" : String(v)));
     p.sigma0.forEach((v, i) => write(left - 7, top + height - (i + 0.5) * p.h + 5, String(v), "end"));
     write(left + width / 2, top + height + 40, "kappa: nominal step in logits");
     out.push(element("text", { class: "quiet", x: 13, y: top + height / 2, transform: `rotate(-90 13 ${top + height / 2})`, "text-anchor": "middle" }, "sigma0: spread of the logits"));
@@ -541,7 +540,7 @@ function showCells(p) {
 }
 
 // A student's mark, told by its shape, as in the figures of `map`.
-const MARK = ["M0-7.5L8 6.5H-8Z", "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z", "M0-8L8 0L0 8L-8 0Z"];
+const MARK = ["M0-6L7 6H-7Z", "M-6 0A6 6 0 1 1 6 0A6 6 0 1 1-6 0Z", "M0-7L7 0L0 7L-7 0Z"];
 const mark = (i, at = {}) => element("path", { class: `dot ${KIND[i]}`, d: MARK[i], ...at });
 
 // What of the students' settings is not that of the cells.
@@ -567,19 +566,18 @@ function showMap() {
     if (!frames.last) return;
     const there = [WITH, WITHOUT, THIRD].filter((i) => frames.last.students[i]), lines = there.map((i) => {
         const s = frames.last.students[i];
-        const off = p.inside(s.kappaNow, s.sigma) ? "" : " (beyond the map)";
-        return `${label(i)}: spread ${short(s.sigma)}, kappa ${short(s.kappaNow)}${off}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
+        const place = Number.isNaN(s.kappaNow) ? "no kappa (its rule divides by norms), so no mark" : `kappa ${short(s.kappaNow)}${p.inside(s.kappaNow, s.sigma) ? "" : " (beyond the map)"}`;
+        return `${label(i)}: spread ${short(s.sigma)}, ${place}, ${c.verdicts[s.verdict].name}${times(s.ratio)}`;
     });
-    $("map-key").replaceChildren(...there.map((i) => element("span", { class: KIND[i] }, element("svg", { class: "key", viewBox: "-9 -9 18 18" }, mark(i)), label(i))));
-    $("plane-text").textContent = `After ${frames.steps} steps ${lines.join("; ")}.${unlike(p)}`;
+    $("map-key").replaceChildren(...there.filter((i) => !Number.isNaN(frames.last.students[i].kappaNow)).map((i) => element("span", { class: KIND[i] }, element("svg", { class: "key", viewBox: "-9 -9 18 18" }, mark(i)), label(i))));
+    $("plane-text").textContent = `At step ${frames.steps} ${lines.join("; ")}.${unlike(p)}`;
     if (frames.playing) return;
     $("plane").setAttribute("aria-label", `Map of ${p.kappa.length} by ${p.sigma0.length} cells; arrow keys choose one, Enter trains there. ${$("plane-text").textContent}`);
     showSentence();
 }
 
 function trainAt(sigma0, kappa) {
-    now.sigma0 = Number(sigma0.toPrecision(2));
-    now.kappa = Number(kappa.toPrecision(2));
+    Object.assign(now, { sigma0: Number(sigma0.toPrecision(2)), kappa: Number(kappa.toPrecision(2)) });
     restart(true);
     store();
     showAll();
@@ -637,20 +635,16 @@ function showSaturation() {
     METRICS.forEach(([index, of, most], m) => {
         const y = (v) => top + height * (1 - v / most);
         const out = axes($(`sat-${m}`), x, y, [1, 4, 16, 64, 256, 1024].map((d) => [d, String(d)]), [0, 0.2, 0.4, 0.6, 0.8, 1].map((f) => [f * most, String(Number((f * most).toFixed(2)))]), "key width dₖ");
-        if (freezing >= 1) out.push(element("path", { class: "mark", d: `M${x(freezing)} ${top}V${top + height}` }), element("text", { class: "quiet", x: x(freezing) + 5, y: top + height - 8 }, `dₖ = 2 ln n = ${short(freezing)}`));
-        const ends = [];
-        points.of.forEach((list, i) => {
-            if (!list.length) return;
-            const get = (v) => of(v[index]), here = between2(list, now["d-k"], get);
-            out.push(element("path", { class: KIND[i], d: list.map(([d, v], k) => `${k ? "L" : "M"}${x(d).toFixed(1)} ${y(get(v)).toFixed(1)}`).join("") }));
-            ends.push([i, y(get(list.at(-1)[1])) + (narrow.matches ? -10 : 5), x(list.at(-1)[0])]);
+        const taken = [[x(freezing), x(freezing) + 140, top, top + 18]];
+        if (freezing >= 1) out.push(element("path", { class: "mark", d: `M${x(freezing)} ${top}V${top + height}` }), element("text", { class: "quiet", x: x(freezing) + 5, y: top + 14 }, `dₖ = 2 ln n = ${short(freezing)}`));
+        const ends = points.of.map((list, i) => {
+            const get = (v) => of(v[index]), here = said[m][i] = list.length ? between2(list, now["d-k"], get) : NaN;
+            if (list.length) out.push(path(list.map(([d, v]) => [x(d), y(get(v))]), KIND[i], taken));
             if (Number.isFinite(here)) out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));
-            said[m][i] = here;
+            taken.push([x(now["d-k"]) - 8, x(now["d-k"]) + 8, y(here) - 8, y(here) + 8]);
+            return list.length && [x(list.at(-1)[0]), y(get(list.at(-1)[1]))];
         });
-        ends.sort((a, b) => a[1] - b[1]).forEach(([i, at, end], k) => {
-            ends[k][1] = k ? Math.max(at, ends[k - 1][1] + 17) : at;
-            out.push(element("text", { class: KIND[i], x: narrow.matches ? end : end + 7, y: ends[k][1], "text-anchor": narrow.matches ? "end" : "start" }, label(i)));
-        });
+        ends.forEach((end, i) => end && out.push(labelled({ left, width, top, height }, i, label(i), end, taken)));
         $(`sat-${m}`).replaceChildren(...out);
         $(`sat-${m}`).setAttribute("aria-label", !points.done ? "Curves that are being computed" : `Exact curves against the key width for ${now.keys} keys. At d_k ${now["d-k"]}: without ${short(said[m][0])}, ${withName()} ${short(said[m][1])}.`);
     });
@@ -925,9 +919,9 @@ function listen() {
     };
     $("reset").onclick = () => restart();
     $("link").onclick = async () => {
-        location.hash = link();
+        store(link(true));
         const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-        say(copied ? "The link to this view is copied." : `The link to this view is in the address bar: ${link()}`);
+        say(copied ? "The link to this view is copied." : `The link to this view is in the address bar: ${location.hash}`);
     };
     VIEWS.forEach((v, i) => {
         $(`tab-${v}`).onclick = () => show(v);
@@ -957,7 +951,7 @@ function listen() {
     $("plane").onkeydown = keyOnPlane;
     $("plane").onfocus = $("plane").onblur = later;
     document.addEventListener("visibilitychange", () => document.hidden && frames.playing && pause());
-    addEventListener("hashchange", () => location.hash !== link() && open());
+    addEventListener("hashchange", () => ![link(), link(true)].includes(location.hash) && (asked() === engine ? open() : location.reload()));
     addEventListener("resize", later);
     for (const change of [dark, matchMedia("print")]) change.addEventListener("change", () => {
         colours = null;
@@ -992,14 +986,14 @@ const HEARD = {
     failed: () => say("There is not enough memory for these sizes."),
 };
 
+const asked = () => new URLSearchParams(location.hash.slice(1)).get("engine"), engine = asked();
 async function main() {
     trained = JSON.parse($("map-cells").textContent);
     worker = new Worker(URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" })));
     worker.onmessage = (m) => HEARD[m.data.is](m.data);
     worker.onerror = (e) => say(`The computation failed: ${e.message}`);
     const [relaxed, exact] = await Promise.all([unpack("relaxed"), unpack("exact")]);
-    const want = new URLSearchParams(location.hash.slice(1)).get("engine");
-    worker.postMessage({ do: "load", relaxed, exact, want }, [relaxed, exact]);
+    worker.postMessage({ do: "load", relaxed, exact, want: engine }, [relaxed, exact]);
 }
 
 main().catch((e) => say(`The page needs a browser with WebAssembly and its vectors: ${e.message}`));

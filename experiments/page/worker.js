@@ -4,7 +4,7 @@
 
 const SLICE = 30, PACE = 15; // ms: the longest slice, and the least time from step to step
 let c; // the module's functions
-let run = null, playing = false, due = 0, unit = 0, sent = [], shown = 0, queue = [];
+let run = null, asked = null, playing = false, due = 0, unit = 0, sent = [], shown = 0, queue = [];
 
 const numbers = (at, count) => new Float64Array(c.memory.buffer, at, count).slice();
 
@@ -51,9 +51,11 @@ async function load({ relaxed, exact, want }) {
 
 // ---- Training ----------------------------------------------------------------------------------
 
-// run: {id, d_k, tokens, batch, seed, students: [null or {rule, optimizer, lr, gain}]}
-function start(to) {
-    run = to;
+// The newest run that was asked for, {id, d_k, tokens, batch, seed, students: [null or {rule,
+// optimizer, lr, gain}]}: those that a slider passed meanwhile are left out.
+function start() {
+    if (!asked) return;
+    [run, asked] = [asked, null];
     unit = shown = 0;
     sent = run.students.map(() => 0);
     if (!c.teacher(run.d_k, run.tokens, run.batch, run.seed)) return postMessage({ is: "failed", id: run.id });
@@ -90,11 +92,10 @@ function step() {
 function student(i) {
     if (!run.students[i]) return null;
     const steps = c.steps(i), from = sent[i], n = run.tokens, s = run.students[i];
-    const kappa = c.kappa(i), kappaNow = c.kappa_now(i), sigma = c.sigma_now(i), ratio = c.ratio(i), verdict = c.verdict(i);
     sent[i] = steps;
     return { from, ratios: numbers(c.ratios(i) + 8 * from, steps - from), columns: numbers(c.columns(i), run.columns),
-        weights: numbers(c.weights(i), n * n), gradients: numbers(c.row_gradients(i), n), kappa, kappaNow, sigma, ratio,
-        verdict, steps, diverged: !!s.diverged };
+        weights: numbers(c.weights(i), n * n), gradients: numbers(c.row_gradients(i), n), kappaNow: c.kappa_now(i),
+        sigma: c.sigma_now(i), ratio: c.ratio(i), verdict: c.verdict(i), diverged: !!s.diverged };
 }
 
 function frame() {
@@ -125,12 +126,13 @@ function train() {
 const turn = new MessageChannel();
 let waiting = false;
 function again() {
-    if (waiting || !(playing || queue.length)) return;
+    if (waiting || !(playing || asked || queue.length)) return;
     waiting = true;
     turn.port2.postMessage(0);
 }
 turn.port1.onmessage = () => {
     waiting = false;
+    start();
     const began = performance.now();
     while (queue.length && performance.now() - began < SLICE) queue.shift()();
     if (playing) train();
@@ -165,10 +167,11 @@ const HEARD = {
     load,
     start(m) {
         playing = false;
-        start(m.run);
+        asked = m.run;
+        again();
     },
     play() {
-        if (!run || playing) return;
+        if (playing) return;
         playing = true;
         due = performance.now();
         again();
@@ -176,12 +179,14 @@ const HEARD = {
     // ends in the middle of no step, and with one that was measured
     pause() {
         playing = false;
+        start();
         while (unit !== 0) work(run.show ? 1 : 0);
         if (!run.show) step();
         frame();
     },
     step() {
         playing = false;
+        start();
         while (unit !== 0) work(0);
         step();
         frame();

@@ -72,6 +72,38 @@ async function hasTheBits(t, steps, ...options) {
     }
 }
 
+// Labels of a chart that a line goes through: "" for none.
+const crossed = (t, id) => t.see(`(() => {
+    const svg = document.getElementById("${id}"), lines = [...svg.querySelectorAll("path.with, path.without, path.third")];
+    return [...svg.querySelectorAll("text.with, text.without, text.third")].filter((x) => {
+        const box = x.getBBox();
+        for (let i = 0; i <= 30; i++) for (let j = 3; j <= 7; j++)
+            if (lines.some((l) => l.isPointInStroke(new DOMPoint(box.x + (box.width * i) / 30, box.y + (box.height * j) / 10)))) return true;
+        return false;
+    }).map((x) => x.textContent).join();
+})()`);
+
+// Texts of a chart that lie over each other, by the first two; "" for none.
+const overlapping = (t, id) => t.see(`(() => {
+    const boxes = [...document.querySelectorAll("#${id} text")].filter((x) => x.textContent).map((x) => [x.textContent, x.getBoundingClientRect()]);
+    for (const [a, p] of boxes) for (const [b, q] of boxes)
+        if (p !== q && p.left < q.right - 0.5 && q.left < p.right - 0.5 && p.top < q.bottom - 3 && q.top < p.bottom - 3) return a + " and " + b;
+    return "";
+})()`);
+
+// Texts whose contrast with what is behind them is below 4.5, and which: by the formula of WCAG 2.
+const faint = (t) => t.see(`(() => {
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number), style = (x) => getComputedStyle(x);
+    const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+    const behind = (x) => { for (; x; x = x.parentElement) { const c = numbers(style(x).backgroundColor); if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+    const cells = [...document.querySelectorAll("#plane .cell")].filter((x) => x.checkVisibility()).map((x) => numbers(style(x).fill));
+    return [...document.querySelectorAll("main *")].filter((x) => x.checkVisibility() && [...x.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())).filter((x) => {
+        const own = numbers(x instanceof SVGElement ? style(x).fill : style(x).color);
+        return [behind(x), ...(x.closest("#plane text") ? cells : [])].some((b) => ratio(own, b) < 4.5);
+    }).map((x) => x.textContent.slice(0, 30)).join("; ");
+})()`);
+
 const DESKTOP = { width: 1280, height: 800 }, PHONE = { width: 390, height: 844, mobile: true };
 
 await test("plays with the program's bits", DESKTOP, "#d-k=64", async (t) => {
@@ -189,6 +221,45 @@ if (!quick) {
         await t.until("now['d-k'] === 16 && frames.last", "another link");
     });
 
+    await test("the button's link is all of the view", DESKTOP, "#d-k=8&engine=exact&view=map&sigma0=4&kappa=2&seed=5", async (t) => {
+        await press(t, "link");
+        const hash = await t.see("location.hash");
+        equal("link", hash, "#view=map&d-k=8&tokens=16&lr=1&batch=8&optimizer=sgd&scale=none,sqrt&seed=5&sigma0=4&kappa=2&engine=exact");
+        const command = await text(t, "command");
+        await t.go("about:blank");
+        await t.go(url(hash));
+        await t.until("typeof frames === 'object' && frames?.last", "the view again");
+        equal("command", await text(t, "command"), command);
+        await t.see(`location.hash = ${JSON.stringify(hash.replace("exact", "relaxed"))}`);
+        await t.until("typeof c === 'object' && c?.engine === 'relaxed' && frames?.last", "a link to the other engine");
+    });
+
+    for (const hash of ["#d-k=8&lr=1e-7&optimizer=adam&scale=none,rms", "#d-k=1&tokens=2&batch=1&lr=1e300", "#view=map&d-k=8&batch=2", "#view=map&d-k=8&batch=2&sigma0=4&kappa=2&optimizer=adamw",
+        "#view=saturation&d-k=4&keys=8&scale=none,cosine", "#view=steps&lesson=batch&causal=yes&backward=yes&scale=none,t5", "#view=steps&q=1e-7,-2&k=1,0,0,1&v=1,2,3,4"])
+        await test(`its command runs: ${hash}`, DESKTOP, hash, async (t) => {
+            if (hash.includes("steps")) await t.until("head", "the lesson");
+            const command = (await text(t, "command")).replace(/sqrtdk (stall|map|saturation)(.*)/, "sqrtdk $1$2 --force --output again.csv");
+            execFileSync("sh", ["-c", `cd '${folder}' && ${command.replace("sqrtdk", `'${resolve(program)}'`)}`], { stdio: ["ignore", "ignore", "pipe"] });
+        });
+
+    await test("of many changes at once the last is trained", DESKTOP, "#d-k=512&batch=8", async (t) => {
+        await t.see("globalThis.heard = 0; worker.addEventListener('message', (m) => (heard += m.data.is === 'frame')); for (let i = 1; i <= 40; i++) change('seed', i)");
+        await t.until("frames.id >= 40 && frames.last", "the last");
+        if (!((await t.see("heard")) < 20)) throw new Error(`${await t.see("heard")} of 40 were trained`);
+    });
+
+    await test("a student without a kappa has no mark, and others' settings are said", DESKTOP, "#view=map&d-k=100&optimizer=adam&tokens=8&batch=4&scale=none,rms", async (t) => {
+        equal("marks", await t.see("document.getElementById('map-key').textContent"), "without");
+        const said = await text(t, "plane-text");
+        for (const part of ["with rms: spread", "no kappa", "The cells are of sgd, d_k 64, T 16, batch 32; your students have adam, d_k 100, T 8, batch 4"])
+            if (!said.includes(part)) throw new Error(`${said}: expected ${part}`);
+    });
+
+    await test("dark colours are not printed", { ...DESKTOP, dark: true }, "", async (t) => {
+        await t.ask("Emulation.setEmulatedMedia", { media: "print", features: [{ name: "prefers-color-scheme", value: "dark" }] });
+        equal("paper", await t.see("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
+    });
+
     for (const garbage of ["#d-k=99999", "#d-k=abc&tokens=-1", "#%00%ff&x=<b>", "#lr=1e999", "#scale=none", "#view=__proto__&constructor=1", "#seed=1.5", "#&&&===", "#sigma0=4"])
         await test(`garbage in a link: ${garbage}`, DESKTOP, garbage, async (t) => {
             const silent = ["#&&&===", "#sigma0=4"].includes(garbage); // an empty name, and half a point
@@ -201,6 +272,8 @@ if (!quick) {
         equal("view", await t.see("now.view"), "run");
         if (!(await text(t, "run-said")).includes("Stall within 40 steps")) throw new Error("the run's sentences are missing");
         await t.until("document.querySelector('#run-figures img').naturalWidth > 0", "a figure");
+        equal("lines through labels", await crossed(t, "run-curve"), "");
+        equal("its command", await text(t, "command"), `sqrtdk report ${resolve(folder, "stall.csv")}`);
         await t.picture(`${folder}/run.png`);
         await press(t, "again");
         // 40 steps, of which the log has 0, 5, ..., 35 and 39
@@ -240,6 +313,11 @@ if (!quick) {
                 else await new Promise((done) => setTimeout(done, 700));
                 const wide = await t.see("document.documentElement.scrollWidth");
                 if (wide > size.width) throw new Error(`scrolls sideways: ${wide} px`);
+                equal("faint", await faint(t), "");
+                for (const chart of { train: ["curve"], map: ["plane"], saturation: ["sat-0", "sat-1"], steps: [] }[view]) {
+                    equal(`lines through labels of ${chart}`, await crossed(t, chart), "");
+                    equal(`texts over each other in ${chart}`, await overlapping(t, chart), "");
+                }
                 await t.until("[...document.querySelectorAll('[role=img]')].every((x) => !x.checkVisibility() || x.ariaLabel)", "words for every picture", 20);
                 await t.picture(`${folder}/${name}-${view}.png`);
             });
