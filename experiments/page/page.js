@@ -640,7 +640,8 @@ function showSaturation() {
         const ends = points.of.map((list, i) => {
             const get = (v) => of(v[index]), here = said[m][i] = list.length ? between2(list, now["d-k"], get) : NaN;
             if (list.length) out.push(path(list.map(([d, v]) => [x(d), y(get(v))]), KIND[i], taken));
-            if (Number.isFinite(here)) out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));
+            if (Number.isNaN(here)) return list.length && [x(list.at(-1)[0]), y(get(list.at(-1)[1]))];
+            out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));
             taken.push([x(now["d-k"]) - 8, x(now["d-k"]) + 8, y(here) - 8, y(here) + 8]);
             return list.length && [x(list.at(-1)[0]), y(get(list.at(-1)[1]))];
         });

@@ -2,6 +2,7 @@
 // garbage is said, both engines give the program's bits, nothing is asked of a network and nothing
 // goes wrong. Pictures of it go to a folder, to be looked at.
 //   node tests/page/browser.mjs PAGE PROGRAM FOLDER [quick]
+//   node tests/page/browser.mjs PAGE PROGRAM FILE.png picture      the picture of README, no tests
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,7 +11,7 @@ import { browser } from "./chromium.mjs";
 
 const [page, program, folder, quick] = process.argv.slice(2);
 const url = (hash = "") => `file://${resolve(page)}${hash}`;
-mkdirSync(folder, { recursive: true });
+if (quick !== "picture") mkdirSync(folder, { recursive: true });
 const b = await browser();
 let passed = 0, failed = 0;
 
@@ -105,6 +106,17 @@ const faint = (t) => t.see(`(() => {
 })()`);
 
 const DESKTOP = { width: 1280, height: 800 }, PHONE = { width: 390, height: 844, mobile: true };
+
+if (quick === "picture") {
+    await test("the picture", DESKTOP, "#d-k=512&batch=32", async (t) => {
+        await playsTo(t, 150);
+        for (let at = await t.see("frames.steps"); at < 200; at++) await press(t, "step");
+        await t.until("frames.steps === 200", "step 200");
+        await t.picture(folder);
+    });
+    await b.close();
+    process.exit(failed);
+}
 
 await test("plays with the program's bits", DESKTOP, "#d-k=64", async (t) => {
     await playsTo(t, 60);
@@ -310,7 +322,7 @@ if (!quick) {
         for (const view of ["train", "map", "saturation", "steps"])
             await test(`${name}, ${view}`, size, `#view=${view}&d-k=64`, async (t) => {
                 if (view === "train" || view === "map") await playsTo(t, 30);
-                else await new Promise((done) => setTimeout(done, 700));
+                else await t.until(view === "saturation" ? "points.done && document.getElementById('saturation-text').textContent.startsWith('At')" : "head && cellOf('O', 1, 0, 0)", "all that is computed");
                 const wide = await t.see("document.documentElement.scrollWidth");
                 if (wide > size.width) throw new Error(`scrolls sideways: ${wide} px`);
                 equal("faint", await faint(t), "");
