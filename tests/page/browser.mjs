@@ -213,6 +213,7 @@ if (!quick) {
     });
 
     await test("a click on the map trains there, by the map's own start", DESKTOP, "#view=map&d-k=64", async (t) => {
+        await t.until("document.getElementById('plane-text').textContent", "the first picture: what it says moves the map");
         const { x, y } = await t.see("(() => { const p = plane(), m = new DOMPoint(p.x(16), p.y(8)).matrixTransform(document.getElementById('plane').getScreenCTM()); return { x: m.x, y: m.y }; })()");
         await t.click(x, y);
         await t.until("frames.steps > 5", "training");
