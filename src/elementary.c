@@ -15,7 +15,7 @@
 /* For m in [1 + j/128, 1 + (j+1)/128): c near 1/m, a multiple of 2^-8, and -ln c = hi + lo to
  * 2^-74, hi a multiple of 2^-42. c is 1 for the first and 1/2 for the last, so that near 1, on
  * either side, the logarithm is that of 1 + r alone. */
-const tt_log_row TT_LOGS[128] = {
+const tt_log_row tt_logs[128] = {
     {1, 0, 0},
     {0x1.fap-1, 0x1.82448a388p-7, 0x1.4554413p-44},
     {0x1.f6p-1, 0x1.432a92598p-6, 0x1.98139928p-47},
@@ -147,7 +147,7 @@ const tt_log_row TT_LOGS[128] = {
 };
 
 /* 2^(j/64) to 2^-83. */
-const tt_split TT_POWERS[64] = {
+const tt_split tt_powers[64] = {
     {1, 0},
     {0x1.02c9a3e778061p+0, -0x1.19083538p-56},
     {0x1.059b0d3158574p+0, 0x1.d73e2a48p-55},
@@ -215,7 +215,7 @@ const tt_split TT_POWERS[64] = {
 };
 
 /* sin(j pi/64), as 26 bits and the rest, to 2^-67. */
-const tt_split TT_SINES[33] = {
+const tt_split tt_sines[33] = {
     {0, 0},
     {0x1.91f65fp-5, 0x1.0dd813e6eep-33},
     {0x1.917a6cp-4, -0x1.eb25ea0f14p-31},

@@ -31,9 +31,9 @@ typedef struct tt_split {
 } tt_split;
 
 /* In elementary.c, with what each row is. */
-extern const tt_log_row TT_LOGS[128];
-extern const tt_split TT_POWERS[64];
-extern const tt_split TT_SINES[33];
+extern const tt_log_row tt_logs[128];
+extern const tt_split tt_powers[64];
+extern const tt_split tt_sines[33];
 
 typedef struct pair {
     lanes hi, lo;
@@ -84,10 +84,10 @@ LANES_INLINE pair log_parts(lanes x, double shift) {
     const lanes k = lanes_of((bits >> 52) | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023 + shift);
     const lanes m = lanes_of(of_m), front = lanes_of(of_m & ~UINT64_C(0x7ffffff));
     const lane_bits j = (bits >> 45) & UINT64_C(127);
-    const lanes c = LANES_LOOK_UP(TT_LOGS, c, j);
+    const lanes c = LANES_LOOK_UP(tt_logs, c, j);
     const lanes r = (front * c - 1.0) + (m - front) * c;
-    pair sum = sum_ordered(k * LN2_HI + LANES_LOOK_UP(TT_LOGS, hi, j), r);
-    sum.lo += (k * LN2_LO + LANES_LOOK_UP(TT_LOGS, lo, j)) + log_series(r);
+    pair sum = sum_ordered(k * LN2_HI + LANES_LOOK_UP(tt_logs, hi, j), r);
+    sum.lo += (k * LN2_LO + LANES_LOOK_UP(tt_logs, lo, j)) + log_series(r);
     return sum;
 }
 
@@ -122,7 +122,7 @@ LANES_INLINE exponential exp_parts(lanes x) {
     const lane_bits steps = bits_of(shifted), j = steps & UINT64_C(63);
     return (exponential){
         (steps >> 6) & UINT64_C(4095),
-        {LANES_LOOK_UP(TT_POWERS, hi, j), LANES_LOOK_UP(TT_POWERS, lo, j)},
+        {LANES_LOOK_UP(tt_powers, hi, j), LANES_LOOK_UP(tt_powers, lo, j)},
         r + r2 * series,
     };
 }
@@ -154,8 +154,8 @@ LANES_INLINE lanes exp_lanes(lanes x) {
 LANES_INLINE pair sine_at(lane_bits j) {
     const lane_bits back = UINT64_C(0) - ((j >> 5) & UINT64_C(1)), sign = (j & UINT64_C(64)) << 57;
     const lane_bits i = ((j & UINT64_C(31)) ^ back) + (back & UINT64_C(33)); /* or 32 - it */
-    return (pair){lanes_of(bits_of(LANES_LOOK_UP(TT_SINES, hi, i)) ^ sign),
-                  lanes_of(bits_of(LANES_LOOK_UP(TT_SINES, lo, i)) ^ sign)};
+    return (pair){lanes_of(bits_of(LANES_LOOK_UP(tt_sines, hi, i)) ^ sign),
+                  lanes_of(bits_of(LANES_LOOK_UP(tt_sines, lo, i)) ^ sign)};
 }
 
 /* x = n pi/64 + r + lo, |r| < 0.02455, for x in [0, 2 pi].

@@ -9,8 +9,8 @@
 static const char *const NAMES[TT_KERNEL_COUNT] = {"portable", "avx2", "avx512"};
 
 #if defined(__x86_64__) && defined(__GNUC__)
-static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&TT_KERNELS_PORTABLE, &TT_KERNELS_AVX2,
-                                                           &TT_KERNELS_AVX512};
+static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&tt_kernels_portable, &tt_kernels_avx2,
+                                                           &tt_kernels_avx512};
 
 bool tt_kernel_runs(tt_kernel kernel) {
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -19,7 +19,7 @@ bool tt_kernel_runs(tt_kernel kernel) {
     return kernel == TT_KERNEL_PORTABLE || (avx2 && (kernel == TT_KERNEL_AVX2 || avx512));
 }
 #else
-static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&TT_KERNELS_PORTABLE};
+static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&tt_kernels_portable};
 
 bool tt_kernel_runs(tt_kernel kernel) {
     return kernel == TT_KERNEL_PORTABLE;

@@ -47,9 +47,9 @@ typedef struct tt_kernels {
     void (*normals)(double *x, tt_size blocks);
 } tt_kernels;
 
-extern const tt_kernels TT_KERNELS_PORTABLE;
+extern const tt_kernels tt_kernels_portable;
 #if defined(__x86_64__) && defined(__GNUC__)
-extern const tt_kernels TT_KERNELS_AVX2, TT_KERNELS_AVX512;
+extern const tt_kernels tt_kernels_avx2, tt_kernels_avx512;
 #endif
 
 /* Those of tt_kernel_here(). */

@@ -18,7 +18,7 @@
 #define TT_WIDTH 4
 #include "kernels_of.h"
 
-const tt_kernels TT_KERNELS_AVX2 = KERNELS;
+const tt_kernels tt_kernels_avx2 = KERNELS;
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -19,7 +19,7 @@
 #define TT_WIDTH 8
 #include "kernels_of.h"
 
-const tt_kernels TT_KERNELS_AVX512 = KERNELS;
+const tt_kernels tt_kernels_avx512 = KERNELS;
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -4,4 +4,4 @@
 #define TT_WIDTH 2
 #include "kernels_of.h"
 
-const tt_kernels TT_KERNELS_PORTABLE = KERNELS;
+const tt_kernels tt_kernels_portable = KERNELS;

@@ -10,7 +10,7 @@
 
 /* Wide vectors only hinder where a row does not fill one. */
 static const tt_kernels *kernels_for(tt_size n) {
-    return n < 8 ? &TT_KERNELS_PORTABLE : tt_kernels_here();
+    return n < 8 ? &tt_kernels_portable : tt_kernels_here();
 }
 
 /* What is not allowed becomes -infinity, whose weight is 0. */

@@ -5,8 +5,16 @@
 #ifndef TT_ARITHMETIC_H
 #define TT_ARITHMETIC_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* NULL, or what is wrong: a static text. Takes microseconds; for the start of a run whose bits are
  * to be those of every other machine. */
 const char *tt_arithmetic_error(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -30,6 +30,10 @@
 #include "tt/scale.h"
 #include "tt/tape.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The rows of tt_attention_options: all of them, and the most logits of an entry that are held
  * where nothing is said: 32 MB a matrix. */
 #define TT_ATTENTION_ALL PTRDIFF_MAX
@@ -71,5 +75,9 @@ tt_tensor tt_attention_logits_grad(const tt_tape *tape, tt_var output);
  * for a variable that tt_attention did not make. */
 bool tt_attention_tangent(const tt_tape *tape, tt_var output, tt_tensor dq, tt_tensor dk,
                           double dtau, tt_tensor dz);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,8 +11,12 @@
 #ifndef TT_ELEMENTARY_H
 #define TT_ELEMENTARY_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The double nearest to ln 2: log2(x) = tt_log(x) / TT_LN2, 2^x = tt_exp(x TT_LN2). */
-#define TT_LN2 0x1.62e42fefa39efp-1
+#define TT_LN2 0.693147180559945309417
 
 /* e^x, within 0.52 ulp, subnormal results too. */
 double tt_exp(double x);
@@ -29,5 +33,9 @@ double tt_log1p(double x);
 /* Sine and cosine of x in [0, 2 pi], within 0.51 ulp; NaN for every other x. */
 double tt_sin(double x);
 double tt_cos(double x);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

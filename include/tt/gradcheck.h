@@ -53,6 +53,10 @@
 
 #include "tt/tape.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Builds what is checked from its inputs and returns the output. Called very often: the same inputs
  * must give the same output. */
 typedef tt_var tt_gradcheck_build(tt_tape *tape, const tt_var *input, void *context);
@@ -115,5 +119,9 @@ const char *tt_gradcheck(tt_gradcheck_build *build, void *context, const tt_tens
 /* The rule above; the point's verdict is not read. */
 tt_gradcheck_verdict tt_gradcheck_judge(const tt_gradcheck_point *point, double floor, double k,
                                         double rtol);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* In the order of their speed. */
 typedef enum tt_kernel {
     TT_KERNEL_PORTABLE,
@@ -32,5 +36,9 @@ const char *tt_kernel_name(tt_kernel kernel);
 
 /* The kernel of a name; false, and nothing changed, if there is none. */
 bool tt_kernel_find(const char *name, tt_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum tt_causal {
     TT_CAUSAL_NONE,
     TT_CAUSAL_TOP_LEFT,    /* j <= i: query i stands at key i, counted from the first */
@@ -33,5 +37,9 @@ bool tt_mask_allows(const tt_mask *mask, tt_size b, tt_size i, tt_size j, tt_siz
  * many it may. */
 tt_size tt_mask_row(const tt_mask *mask, tt_size b, tt_size i, tt_size tq, tt_size tk,
                     unsigned char *row);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

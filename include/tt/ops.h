@@ -7,6 +7,10 @@
 
 #include "tt/tape.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* C = A B        A [B,m,k], B [B,k,n] or [1,k,n] (one matrix for the whole batch) -> [B,m,n]
  * dA = dC B^T,  dB = A^T dC (summed over the batch where B is one matrix) */
 tt_var tt_matmul(tt_tape *tape, tt_var a, tt_var b);
@@ -32,5 +36,9 @@ tt_var tt_mse(tt_tape *tape, tt_var a, tt_var b);
 /* L = <W, A> = sum over all elements of W A -> [1,1,1]; W, of A's shape, is borrowed until reset.
  * dA = W dL */
 tt_var tt_dot(tt_tape *tape, tt_var a, tt_tensor w);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum tt_optim_kind { TT_SGD, TT_MOMENTUM, TT_ADAM, TT_ADAMW } tt_optim_kind;
 
 typedef struct tt_optim {
@@ -43,5 +47,9 @@ void tt_optim_step(const tt_optim *o, tt_tensor value, tt_tensor grad, tt_optim_
  * by most / (n + 1e-6) where that is less than 1. Returns n. (Pascanu et al. 2013, arXiv 1211.5063,
  * algorithm 1; the 1e-6 is PyTorch's.) */
 double tt_clip_global_norm(const tt_tensor *grad, int count, double most);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

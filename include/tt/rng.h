@@ -16,6 +16,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The caller owns the struct; tt_rng_seed makes it ready. Copying it copies the stream. */
 typedef struct tt_rng {
     uint32_t state[624];
@@ -40,5 +44,9 @@ void tt_rng_uniform_f32(tt_rng *rng, float *out, tt_size n);
 /* out[0..n-1] = torch.randn(n), float32, for n < 16 only (from 16 up torch's result depends on the
  * vector unit it runs on). False, and nothing drawn, for a larger n. */
 bool tt_rng_normal_f32(tt_rng *rng, float *out, tt_size n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

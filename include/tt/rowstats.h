@@ -10,6 +10,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tt_rowstats {
     double entropy;       /* -sum w ln w, in nats: ln n for a uniform row, 0 for a one-hot one */
     double max_weight;    /* w_m */
@@ -25,5 +29,9 @@ typedef struct tt_rowstats {
  *   |J|_F^2  = w_m^2 (r^2 + sum_{j != m} w_j^2) + sum_{j != m} w_j^2 ((1-w_j)^2 + S2 - w_j^2),
  *   S2       = sum w^2 */
 tt_rowstats tt_rowstats_compute(const double *w, tt_size n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

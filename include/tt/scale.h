@@ -10,6 +10,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum tt_norms {
     TT_NORMS_NONE,
     TT_NORMS_COSINE, /* a_i = 1/|q_i|, b_j = 1/|k_j|; a zero vector gets 0: logits and gradients 0
@@ -32,5 +36,9 @@ typedef struct tt_scale_rule {
 
 /* f_i of a row, which must be finite for attention to accept it. */
 double tt_scale_factor(const tt_scale_rule *rule, tt_scale_row row);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,10 @@
 
 #include "tt/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tt_tape tt_tape;
 
 /* A value on a tape. `epoch` tells tapes, and the lives of one tape between resets, apart: a
@@ -119,5 +123,9 @@ tt_var tt_tape_fail(tt_tape *tape, const char *format, ...)
 
 /* The context of a node that was recorded with this backward function; NULL for any other. */
 void *tt_tape_context(const tt_tape *tape, tt_var var, tt_function *backward);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

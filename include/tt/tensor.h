@@ -9,6 +9,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Every size, index and count. Signed, so that differences and downward loops are plain. */
 typedef ptrdiff_t tt_size;
 
@@ -34,5 +38,9 @@ tt_tensor tt_tensor_new(tt_size batch, tt_size rows, tt_size cols);
 
 /* Frees what tt_tensor_new gave and clears *t; does nothing where data is NULL. */
 void tt_tensor_free(tt_tensor *t);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
