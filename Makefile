@@ -11,10 +11,14 @@ DESTDIR ?=
 # fma, so that gcc and clang give the same bits. What is hot is written in vectors: -O3 gains nothing.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
 STANDARD = -std=c11 -D_XOPEN_SOURCE=700 -D_DARWIN_C_SOURCE
+# The folder of the build stands in no object, so that two folders give the same bytes. (Compilers
+# take it from PWD where that is the same folder by another name.)
+export PWD := $(CURDIR)
+FOLDER = '-fdebug-prefix-map=$(CURDIR)=.'
 # 32-bit x86 would compute in 80 bits.
 SSE = $(if $(shell $(CC) $(CFLAGS) -dM -E - </dev/null 2>/dev/null | grep -w __i386__),-msse2 -mfpmath=sse)
 ALL_CFLAGS := $(CFLAGS) $(STANDARD) -ftree-vectorize -ffp-contract=off $(SSE) -pthread $(WARNINGS) \
-             -Iinclude -MMD -MP
+             $(FOLDER) -Iinclude -MMD -MP
 LIBS = -lm -pthread
 
 LIB_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
@@ -25,16 +29,18 @@ LIBRARY = $(BUILD)/libtensortape.a
 
 all: $(LIBRARY) $(BUILD)/sqrtdk
 
+# No dates and owners in the archive: D of GNU, LLVM and FreeBSD, the variable of macOS.
 $(LIBRARY): $(LIB_OBJECTS)
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && ZERO_AR_DATE=1 $(AR) rcs$(shell $(AR) --help 2>&1 | grep -q '\[D\]' && echo D) $@ $^
 
 $(BUILD)/sqrtdk: $(BUILD)/experiments/main.o $(PROGRAM_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/experiments/%.o: EXTRA = -Iexperiments
 
-# The commit goes into every .meta file; the stamp changes only when it does.
-COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# The commit goes into every .meta file; the stamp changes only when it does. `git archive` writes it
+# into the file `commit`; a repository that such a folder lies in is not asked.
+COMMIT := $(shell { grep -o '^[0-9a-f]\{12\}' commit || git describe --always --dirty --abbrev=12 || echo unknown; } 2>/dev/null)
 $(BUILD)/experiments/common/settings.o: EXTRA += -DSQRTDK_COMMIT='"$(COMMIT)"'
 $(BUILD)/experiments/common/settings.o: $(BUILD)/commit
 $(BUILD)/commit: always
@@ -341,9 +347,21 @@ install: all
 	if [ -f $(PAGE)/sqrtdk.html ]; then install -d "$(DESTDIR)$(PREFIX)/share/sqrtdk" && \
 	  install -m 644 $(PAGE)/sqrtdk.html "$(DESTDIR)$(PREFIX)/share/sqrtdk/"; fi
 
+# What is committed, under its version, with the commit in the file `commit`. Of one commit always the
+# same bytes: git takes dates and order from it, and gzip -n keeps none of its own.
+VERSION = $(shell sed -n 's/.*SQRTDK_VERSION "\(.*\)"/\1/p' experiments/common/version.h)
+DIST = $(BUILD)/sqrtdk-$(VERSION)
+dist:
+	@git rev-parse -q --verify HEAD >/dev/null || { echo "make dist: needs git and a clone" >&2; exit 1; }
+	@git diff --quiet HEAD || echo "make dist: what is not committed is left out" >&2
+	@mkdir -p $(BUILD)
+	git -c core.autocrlf=false -c tar.umask=0022 archive --prefix=$(notdir $(DIST))/ -o $(DIST).tar HEAD
+	gzip -n -9 -f $(DIST).tar
+	@echo "$(DIST).tar.gz"
+
 clean:
 	rm -rf build
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(PAGE)/*/*/*.d $(PAGE)/*/*/*/*.d)
 
-.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install clean
+.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install dist clean

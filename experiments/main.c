@@ -10,8 +10,9 @@
 #include "common/message.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/settings.h"
 #include "common/text.h"
-#include "common/version.h"
+
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
 #include "map/map.h"
@@ -112,7 +113,7 @@ static int run(int argc, char **argv) {
     if (code != EXIT_OK) return code;
     if (argc < 2) return print_short_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("sqrtdk " SQRTDK_VERSION ", kernel %s\n", tt_kernel_name(tt_kernel_here()));
+        printf("sqrtdk %s, kernel %s\n", settings_version(), tt_kernel_name(tt_kernel_here()));
         return EXIT_OK;
     }
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||

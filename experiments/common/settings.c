@@ -59,6 +59,10 @@ char *settings_given(const options *o, const char *const *but) {
     return NULL;
 }
 
+const char *settings_version(void) {
+    return SQRTDK_VERSION ", commit " SQRTDK_COMMIT;
+}
+
 void settings_record(FILE *to) {
     (void)fprintf(to, "results_version = %d\nversion = %s\ncommit = %s\n", (int)RESULTS_VERSION,
                   SQRTDK_VERSION, SQRTDK_COMMIT);

@@ -14,6 +14,9 @@ enum { RESULTS_VERSION = 5 };
  * and quiet), as "key = value" lines. The caller frees; NULL without memory. */
 char *settings_describe(const options *o);
 
+/* The program's version and the commit it was built from, "0.1.0, commit 1234"; static. */
+const char *settings_version(void);
+
 /* The settings that were given on the command line, as "--batch 4 --fixed-batch", but for those of
  * the list, which ends with NULL: what a figure says of a run beside its axes. In values, a space
  * stands for each comma, so that the text can be a field of a CSV. The caller frees; NULL without
