@@ -2,6 +2,10 @@
 # runs the experiment and draws it. CC, CFLAGS, LDFLAGS and PREFIX can be given from outside.
 
 CC ?= cc
+# For the tests alone: is the library C++'s too?
+ifeq ($(origin CXX),default)
+CXX = $(if $(findstring clang,$(CC)),clang++,c++)
+endif
 CFLAGS ?= -O2 -g
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -22,10 +26,12 @@ ALL_CFLAGS := $(CFLAGS) $(STANDARD) -ftree-vectorize -ffp-contract=off $(SSE) -p
 LIBS = -lm -pthread
 
 LIB_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
-PROGRAM_SOURCES = $(filter-out experiments/examples/%,$(wildcard experiments/*/*.c))
+PROGRAM_SOURCES = $(filter-out experiments/examples/% experiments/manual/%,$(wildcard experiments/*/*.c))
 PROGRAM_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(PROGRAM_SOURCES))
 TEST_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 LIBRARY = $(BUILD)/libtensortape.a
+MANUAL = $(BUILD)/manual
+MANUALS = $(MANUAL)/sqrtdk.1 $(MANUAL)/sqrtdk
 
 all: $(LIBRARY) $(BUILD)/sqrtdk
 
@@ -61,7 +67,8 @@ $(BUILD)/custom_op: $(BUILD)/experiments/examples/custom_op.o $(LIBRARY)
 
 $(BUILD)/tests/%.o: EXTRA = -Isrc -Iexperiments $(shell pkg-config --cflags check 2>/dev/null) \
   -DTEST_GOLDEN_DIR='"tests/golden"' -DTEST_PROGRAM='"$(BUILD)/sqrtdk"' \
-  -DTEST_BUILD='"$(BUILD)"' -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"' -DTEST_EXAMPLE='"$(BUILD)/custom_op"' -DTEST_LOCALES='"$(BUILD)/locale"'
+  -DTEST_BUILD='"$(BUILD)"' -DTEST_SCRATCH_DIR='"$(BUILD)/tests/scratch"' -DTEST_EXAMPLE='"$(BUILD)/custom_op"' -DTEST_LOCALES='"$(BUILD)/locale"' \
+  -DTEST_CC='"$(CC) $(CFLAGS) $(LDFLAGS)"' -DTEST_CXX='"$(CXX) $(CFLAGS) $(LDFLAGS)"'
 
 $(BUILD)/tests/run: $(TEST_OBJECTS) $(PROGRAM_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) $(LIBS)
@@ -97,7 +104,7 @@ $(BUILD)/locale/comma: tests/comma.locale tests/comma.charmap
 	@mkdir -p $(@D)
 	@localedef -c -f tests/comma.charmap -i tests/comma.locale $@ 2>/dev/null || :
 
-test-build: all example $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/calibrate-verdicts $(BUILD)/locale/comma
+test-build: all example $(MANUALS) $(BUILD)/tests/run $(BUILD)/bits $(CALIBRATIONS) $(BUILD)/calibrate-verdicts $(BUILD)/locale/comma
 
 test: test-build
 	@mkdir -p $(BUILD)/tests/scratch
@@ -339,13 +346,22 @@ $(PAGE)/sqrtdk.html: scripts/page $(wildcard experiments/page/page.* experiments
 
 # ---- Installing ----------------------------------------------------------------------------------
 
-install: all
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/include/tt"
-	install -m 755 $(BUILD)/sqrtdk "$(DESTDIR)$(PREFIX)/bin/"
-	install -m 644 $(LIBRARY) "$(DESTDIR)$(PREFIX)/lib/"
-	install -m 644 include/tt/*.h "$(DESTDIR)$(PREFIX)/include/tt/"
-	if [ -f $(PAGE)/sqrtdk.html ]; then install -d "$(DESTDIR)$(PREFIX)/share/sqrtdk" && \
-	  install -m 644 $(PAGE)/sqrtdk.html "$(DESTDIR)$(PREFIX)/share/sqrtdk/"; fi
+# The manual page and the completion of bash, filled from the program's tables.
+$(MANUAL)/fill: $(BUILD)/experiments/manual/manual.o $(PROGRAM_OBJECTS) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(MANUAL)/sqrtdk.1: experiments/manual/sqrtdk.man $(MANUAL)/fill
+	$(MANUAL)/fill <$< >$@.new && mv $@.new $@
+
+$(MANUAL)/sqrtdk: experiments/manual/sqrtdk.bash $(MANUAL)/fill
+	$(MANUAL)/fill <$< >$@.new && mv $@.new $@
+
+install: all $(MANUALS)
+	@BUILD="$(BUILD)" scripts/install "$(PREFIX)" "$(DESTDIR)"
+
+uninstall:
+	@scripts/install --remove "$(PREFIX)" "$(DESTDIR)"
 
 # What is committed, under its version, with the commit in the file `commit`. Of one commit always the
 # same bytes: git takes dates and order from it, and gzip -n keeps none of its own.
@@ -364,4 +380,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(PAGE)/*/*/*.d $(PAGE)/*/*/*/*.d)
 
-.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install dist clean
+.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install uninstall dist clean

@@ -1,4 +1,4 @@
-/* main.c: the table of subcommands. */
+/* main.c: the subcommands by their names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -7,29 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "common/message.h"
-#include "common/options.h"
 #include "common/output.h"
 #include "common/settings.h"
 #include "common/text.h"
-
-#include "gradcheck/gradcheck.h"
-#include "inspect/inspect.h"
-#include "map/map.h"
-#include "page/report.h"
-#include "precision/precision.h"
-#include "saturation/saturation.h"
-#include "stall/stall.h"
-#include "trace/trace.h"
 #include "tt/arithmetic.h"
 #include "tt/kernel.h"
-
-static const command_spec *const COMMANDS[] = {
-    &STALL_COMMAND,      &GRADCHECK_COMMAND, &TRACE_COMMAND,     &INSPECT_COMMAND,
-    &SATURATION_COMMAND, &MAP_COMMAND,       &PRECISION_COMMAND, &REPORT_COMMAND,
-};
-
-enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_commands(void) {
     for (int i = 0; i < COUNT; i++)
@@ -37,7 +21,7 @@ static void print_commands(void) {
 }
 
 static int print_help(void) {
-    puts("sqrtdk: why attention divides by the square root of d_k, shown on numbers.\n\n"
+    puts("sqrtdk: " PURPOSE ", shown on numbers.\n\n"
          "Usage: sqrtdk COMMAND [options]\n"
          "       sqrtdk help COMMAND\n"
          "       sqrtdk --help | --version\n\nCommands:");
@@ -49,7 +33,7 @@ static int print_help(void) {
 
 /* What someone sees who types the name alone. */
 static int print_short_help(void) {
-    puts("sqrtdk: why attention divides by the square root of d_k. Commands:");
+    puts("sqrtdk: " PURPOSE ". Commands:");
     print_commands();
     puts("Try 'sqrtdk help COMMAND', or first: sqrtdk trace");
     return EXIT_OK;

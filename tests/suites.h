@@ -39,6 +39,7 @@
     X(saturation, LONG)                                                                            \
     X(gradcheck, LONG)                                                                             \
     X(bits, LONG)                                                                                  \
+    X(install, LONG)                                                                               \
     X(foreign, LONG)                                                                               \
     X(peers, LONG)                                                                                 \
     X(figures, LONG)                                                                               \

@@ -75,10 +75,19 @@ bool options_given(const options *o, const char *name) {
     return o->text[i] != o->command->options[i].standard;
 }
 
-static word_list *words_of(const command_spec *command, const char *name) {
-    for (const option_words *w = command->words; w && w->option; w++)
+static word_list *find_words(const option_words *w, const char *name) {
+    for (; w && w->option; w++)
         if (strcmp(w->option, name) == 0) return w->words;
     return NULL;
+}
+
+static word_list *words_of(const command_spec *command, const char *name) {
+    return find_words(command->words, name);
+}
+
+word_list *option_values(const command_spec *command, const char *name) {
+    word_list *words = words_of(command, name);
+    return words ? words : find_words(command->explained, name);
 }
 
 static void print_words(FILE *to, word_list *words, const char *last) {
@@ -88,24 +97,29 @@ static void print_words(FILE *to, word_list *words, const char *last) {
 
 enum { HELP_COLUMN = 20 };
 
-/* One option: its name and value, and in the column beside it what it is. */
-static void print_option(FILE *to, const command_spec *command, const option_spec *s) {
-    char left[NAME_BYTES];
+const option_spec OPTION_HELP = {"help", NULL, "", "print this and exit"};
+
+void option_describe(FILE *to, const command_spec *command, const option_spec *s) {
     word_list *words = words_of(command, s->name);
-    int used = snprintf(left, sizeof left, "  --%s%s%s", s->name, s->value ? " " : "",
-                        s->value ? s->value : "");
-    (void)fprintf(to, "%-*s%s", HELP_COLUMN - 1, left, used < HELP_COLUMN ? " " : "  ");
     (void)fputs(s->help, to);
     if (words) print_words(to, words, ", ");
     if (s->value && s->standard[0]) (void)fprintf(to, " (default: %s)", s->standard);
+}
+
+/* One option: its name and value, and in the column beside it what it is. */
+static void print_option(FILE *to, const command_spec *command, const option_spec *s) {
+    char left[NAME_BYTES];
+    int used = snprintf(left, sizeof left, "  --%s%s%s", s->name, s->value ? " " : "",
+                        s->value ? s->value : "");
+    (void)fprintf(to, "%-*s%s", HELP_COLUMN - 1, left, used < HELP_COLUMN ? " " : "  ");
+    option_describe(to, command, s);
     (void)fputc('\n', to);
 }
 
 static void print_options(FILE *to, const void *context) {
     const command_spec *command = context;
-    static const option_spec HELP = {"help", NULL, "", "print this and exit"};
     for (int i = 0; i < command->count; i++) print_option(to, command, &command->options[i]);
-    print_option(to, command, &HELP);
+    print_option(to, command, &OPTION_HELP);
 }
 
 static void print_more(FILE *to, const void *context) {

@@ -37,12 +37,13 @@ typedef struct command_spec {
     const char *summary; /* one line */
     const option_spec *options;
     int count;
-    const option_words *words;    /* ends with an option NULL; NULL for none */
-    const char *notes;            /* paragraphs below the options */
-    const char *const *examples;  /* command lines that run; NULL behind the last */
-    void (*more)(FILE *to);       /* prints a further note; NULL for none */
-    int (*run)(const options *o); /* returns the exit code */
-    const char *operand;          /* what must stand behind the options; NULL: nothing may */
+    const option_words *words;     /* ends with an option NULL; NULL for none */
+    const option_words *explained; /* the same of options whose words `more` explains */
+    const char *notes;             /* paragraphs below the options */
+    const char *const *examples;   /* command lines that run; NULL behind the last */
+    void (*more)(FILE *to);        /* prints a further note; NULL for none */
+    int (*run)(const options *o);  /* returns the exit code */
+    const char *operand;           /* what must stand behind the options; NULL: nothing may */
     /* Prints what the results at this path show, which these options gave, in the command's own
      * words. Returns the exit code. NULL: it has no such words. */
     int (*report)(const options *o, const char *path, FILE *to);
@@ -65,6 +66,15 @@ int command_run(const command_spec *command, int argc, char **argv);
 
 /* Prints the subcommand's help on standard output. */
 void command_help(const command_spec *command);
+
+/* What help says of one of its options, without a line end. */
+void option_describe(FILE *to, const command_spec *command, const option_spec *s);
+
+/* The words that may stand as the option's value or in its list; NULL for none. */
+word_list *option_values(const command_spec *command, const char *name);
+
+/* The option that every subcommand has behind its own. */
+extern const option_spec OPTION_HELP;
 
 /* The nearest of `count` names to a mistyped one (edit distance up to a third of its length, at
  * least 2), or NULL. */

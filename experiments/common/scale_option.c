@@ -115,6 +115,14 @@ bool scale_option_one(const options *o, scale_list *out) {
            complain("--scale '%s': expected one rule or number", options_text(o, "scale"));
 }
 
+const char *scale_list_word(int i) {
+    if (scaling_name(i)) return scaling_name(i);
+    return i > 0 && scaling_name(i - 1) ? "all" : NULL;
+}
+
+const option_words SCALE_LIST_WORDS[] = {{"scale", scale_list_word}, {NULL, NULL}};
+const option_words SCALE_ONE_WORDS[] = {{"scale", scaling_name}, {NULL, NULL}};
+
 void scale_option_help(FILE *to) {
     (void)fputs("Scaling rules (--scale), all of them, or a number that multiplies q.k, or\n"
                 "RULE*NUMBER, that rule's logits times a number (for a shell in quotes):\n",

@@ -26,6 +26,13 @@ bool scale_list_read(const char *text, scale_list *out);
 bool scale_option_list(const options *o, scale_list *out);
 bool scale_option_one(const options *o, scale_list *out);
 
+/* The i-th word of a list, the rules' names and "all": a word_list. */
+const char *scale_list_word(int i);
+
+/* What it takes beside numbers, where it is a list and where it may name only one: for a
+ * command_spec. */
+extern const option_words SCALE_LIST_WORDS[], SCALE_ONE_WORDS[];
+
 /* Names, formulas and sources of all rules, for --help. */
 void scale_option_help(FILE *to);
 

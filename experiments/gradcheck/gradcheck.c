@@ -458,6 +458,7 @@ const command_spec GRADCHECK_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = SCALE_LIST_WORDS,
     .notes =
         "A derivative is PASS, FAIL, or INCONCLUSIVE where the true gradient lies below what "
         "differences can resolve; the whole is INCONCLUSIVE where nothing is PASS. Exit code 0: no "

@@ -340,6 +340,7 @@ const command_spec INSPECT_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = SCALE_ONE_WORDS,
     .notes =
         "FILES: names separated by commas, a file a layer, all under one mask. Tables and figures "
         "call a layer by its number in --layers, or by Q's file: layer4_q of layer4_q.npy. The "

@@ -103,17 +103,13 @@ static bool read_axes(request *q) {
     return options_positive_list(q->text, "lr", q->lr, &c->lr_count);
 }
 
-static const char *optimizer_word(int i) {
-    return optimizer_at(i) ? optimizer_at(i)->name : NULL;
-}
-
 static bool refuse_optimizers(const char *text) {
     char *list = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&list, &size);
     if (!to) return complain("out of memory");
-    for (int i = 0; optimizer_word(i); i++)
-        (void)fprintf(to, "%s%s", i > 0 ? ", " : "", optimizer_word(i));
+    for (int i = 0; optimizer_name(i); i++)
+        (void)fprintf(to, "%s%s", i > 0 ? ", " : "", optimizer_name(i));
     if (fclose(to) == 0)
         (void)complain("--optimizer '%s': expected, separated by commas, each once, names of %s",
                        text, list);
@@ -361,6 +357,7 @@ const command_spec MAP_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = RECIPE_WORDS,
     .notes =
         "Under gradient descent a constant factor s changes two numbers only: sigma0 = s sqrt(d_k) "
         "g_q g_k, the deviation of the first logits (sqrt: 1; none: sqrt(d_k)), and kappa = lr s^2 "

@@ -146,6 +146,7 @@ const command_spec PRECISION_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = SCALE_LIST_WORDS,
     .notes =
         "Step 0 of the stall experiment: 32 sequences of 16 tokens, d_model = d_v = 32. dZ from "
         "P and dP = dO V^T, sums in float32, the result in the format: eager, P (dP - sum P dP) "

@@ -150,6 +150,7 @@ const command_spec SATURATION_COMMAND = {
         "Measures softmax saturation on random rows, with standard errors, beside the exact means.",
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
+    .explained = SCALE_LIST_WORDS,
     .notes =
         "Q, K ~ N(0,1), and the gradient that reaches the weights dP ~ N(0,1). Metrics, of each "
         "row: logit_std (population standard deviation of its n logits), entropy (nats), "

@@ -362,6 +362,7 @@ const command_spec STALL_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = RECIPE_WORDS,
     .notes =
         "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a "
         "row for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for "

@@ -174,6 +174,7 @@ const command_spec TRACE_COMMAND = {
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
+    .explained = SCALE_ONE_WORDS,
     .notes = "On a terminal the largest logit and weight of a row are highlighted, unless NO_COLOR "
              "is set.",
     .examples = EXAMPLES,

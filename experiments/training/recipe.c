@@ -24,6 +24,10 @@ const optimizer *optimizer_at(int i) {
     return i < COUNT ? &OPTIMIZERS[i] : NULL;
 }
 
+const char *optimizer_name(int i) {
+    return i < COUNT ? OPTIMIZERS[i].name : NULL;
+}
+
 const optimizer *optimizer_find(const char *name) {
     for (int i = 0; i < COUNT; i++)
         if (strcmp(OPTIMIZERS[i].name, name) == 0) return &OPTIMIZERS[i];

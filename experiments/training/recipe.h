@@ -26,6 +26,9 @@ typedef struct optimizer {
 /* The i-th optimizer, the first of them plain gradient descent, or NULL from their count up. */
 const optimizer *optimizer_at(int i);
 
+/* Its name, or NULL: a word_list. */
+const char *optimizer_name(int i);
+
 /* The optimizer of that name, or NULL. */
 const optimizer *optimizer_find(const char *name);
 

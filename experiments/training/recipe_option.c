@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/message.h"
+#include "common/scale_option.h"
 
 /* ---- Optimizers and their rates -------------------------------------------------------------- */
 
@@ -156,6 +157,9 @@ bool recipe_option(const options *o, optimizer_rate *out, int *count, recipe *r)
            is_used(o, "momentum", out, *count, 1) && is_used(o, "beta1", out, *count, 2) &&
            is_used(o, "beta2", out, *count, 2) && is_used(o, "eps", out, *count, 2);
 }
+
+const option_words RECIPE_WORDS[] = {
+    {"optimizer", optimizer_name}, {"scale", scale_list_word}, {NULL, NULL}};
 
 void recipe_option_help(FILE *to) {
     (void)fputs("Optimizers (--optimizer), g being dL/dW:\n", to);

@@ -31,6 +31,9 @@ bool recipe_option(const options *o, optimizer_rate *out, int *count, recipe *r)
 /* SCHEDULE_OPTIONS alone into the recipe, whose other members stay; likewise. */
 bool schedule_option(const options *o, recipe *r);
 
+/* What --optimizer and --scale take beside numbers; for a command_spec. */
+extern const option_words RECIPE_WORDS[];
+
 /* The list of optimizers, for --help. */
 void recipe_option_help(FILE *to);
 
