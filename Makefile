@@ -1,5 +1,5 @@
 # sqrtdk: `make` builds the library and the program, `make test` runs the tests, `make reproduce`
-# runs the experiment and draws it. CC, CFLAGS, LDFLAGS and PREFIX can be given from outside.
+# runs the experiment and draws it. CC, CFLAGS, LDFLAGS, PREFIX and DESTDIR can be given from outside.
 
 CC ?= cc
 # For the tests alone: is the library C++'s too?
@@ -57,10 +57,10 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(EXTRA) -c -o $@ $<
 
-# The example of checking an operation of one's own.
-example: $(BUILD)/custom_op
+# The examples of the library: attention, and checking an operation of one's own.
+example: $(BUILD)/attention $(BUILD)/custom_op
 
-$(BUILD)/custom_op: $(BUILD)/experiments/examples/custom_op.o $(LIBRARY)
+$(BUILD)/attention $(BUILD)/custom_op: $(BUILD)/%: $(BUILD)/experiments/examples/%.o $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # ---- Tests ---------------------------------------------------------------------------------------
@@ -178,10 +178,10 @@ SH_FILES = $(filter-out scripts/figures scripts/golden %.py %.awk,$(wildcard scr
 
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
-	clang-tidy --quiet $(wildcard src/*.c) experiments/main.c $(PROGRAM_SOURCES) -- $(STANDARD) -Iinclude -Isrc -Iexperiments
+	clang-tidy --quiet $(wildcard src/*.c) experiments/main.c experiments/manual/manual.c $(PROGRAM_SOURCES) -- $(STANDARD) -Iinclude -Isrc -Iexperiments
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	  --inline-suppr --suppress=missingIncludeSystem -Iinclude -Isrc -Iexperiments src experiments
-	shellcheck $(SH_FILES)
+	shellcheck $(SH_FILES) experiments/manual/sqrtdk.bash
 	scripts/graph >/dev/null
 
 # Who includes whom; what may not be is an error, here and in lint.
