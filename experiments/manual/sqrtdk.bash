@@ -55,6 +55,7 @@ _sqrtdk() {
     [[ $whole == *"$fixed" ]] && fixed=${whole%"$fixed"} || fixed=
     for item in $values; do
         case ",$before" in *",$item,"*) continue ;; esac # each once
+        [ "$kind" != FILES ] || printf -v item %q "$item"
         item=$head$before$item
         [[ $item != "$whole"* ]] || COMPREPLY+=("${item#"$fixed"}")
     done
