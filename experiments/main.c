@@ -1,5 +1,4 @@
 /* main.c: the subcommands by their names. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -122,7 +121,6 @@ int main(int argc, char **argv) {
     output_catch_signals();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of writing, with its reason */
     int code = run(argc, argv);
-    if (code == EXIT_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        return message_fail(EXIT_FAILED, "cannot write standard output: %s", strerror(errno));
-    return code;
+    const char *reason = code == EXIT_OK ? output_flush(stdout) : NULL;
+    return reason ? message_fail(EXIT_FAILED, "cannot write standard output: %s", reason) : code;
 }

@@ -55,7 +55,7 @@ static void advance(void *context, tt_size steps, double work) {
 }
 
 static void train(map *m) {
-    static const volatile sig_atomic_t never = 0;
+    static const atomic_int never = 0;
     const map_observer observer = {NULL, go_on, advance};
     char error[256];
     ck_assert_int_eq(map_train(m, &observer, &never, error, sizeof error), MAP_DONE);

@@ -1,6 +1,7 @@
 /* test_output.c: files that are whole or not there. */
 #include "common/output.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/stop.h"
 #include "suites.h"
 #include "support.h"
 
@@ -77,9 +79,43 @@ START_TEST(neighbours_drop_the_csv_ending_only) {
 }
 END_TEST
 
+static bool ignores(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+START_TEST(a_signal_that_was_ignored_at_the_start_stays_so) {
+    (void)signal(SIGINT, SIG_IGN); /* as nohup and `trap '' INT` do */
+    stop_catch_signals();
+    stop_spare_writes();
+    ck_assert(ignores(SIGINT) && !ignores(SIGTERM));
+    (void)raise(SIGTERM); /* the first one, and from then on the second would end it */
+    ck_assert_int_eq(stop_signal, SIGTERM);
+    ck_assert(ignores(SIGINT));
+    stop_signal = 0;
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+}
+END_TEST
+
+/* fprintf and what else comes between a write and its end may set errno. */
+START_TEST(a_write_that_failed_earlier_is_not_given_another_reason) {
+    FILE *to = tmpfile(), *from = fopen("/dev/null", "r");
+    ck_assert(to && from && !output_flush(to));
+    ck_assert_int_eq(fputc('x', from), EOF); /* it cannot be written: the stream's error stays */
+    errno = ERANGE;
+    ck_assert_str_eq(output_flush(from), "an earlier write failed");
+    (void)fclose(to);
+    (void)fclose(from);
+}
+END_TEST
+
 Suite *output_suite(void) {
-    const TTest *tests[] = {an_earlier_file_stays_until_commit,
+    const TTest *tests[] = {a_signal_that_was_ignored_at_the_start_stays_so,
+                            a_write_that_failed_earlier_is_not_given_another_reason,
+                            an_earlier_file_stays_until_commit,
                             a_failed_write_leaves_the_earlier_file_and_no_other,
-                            a_discarded_file_leaves_nothing, neighbours_drop_the_csv_ending_only};
+                            a_discarded_file_leaves_nothing,
+                            neighbours_drop_the_csv_ending_only};
     return suite_of("output", tests, LENGTH(tests), 60);
 }

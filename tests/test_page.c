@@ -19,7 +19,7 @@ enum { D_K = 3, TOKENS = 5, SEQUENCES = 4, SEED = 7 };
 
 static const training_config SHAPE = {
     .batch = SEQUENCES, .tokens = TOKENS, .d_model = 32, .d_k = D_K, .d_v = 32, .target_gain = 1};
-static const volatile sig_atomic_t never = 0;
+static const atomic_int never = 0;
 
 static int find(int list, const char *name) {
     for (int i = 0; page_word(list, i, PAGE_NAME); i++)

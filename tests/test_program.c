@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -155,6 +156,49 @@ START_TEST(ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes) {
     ck_assert(access(SCRATCH "broken.csv", F_OK) != 0);
     resume_and_compare("broken");
     ck_assert(access(partial, F_OK) != 0);
+}
+END_TEST
+
+/* The program writes to a pipe that is read only after the signal has come. */
+START_TEST(ctrl_c_while_a_slow_reader_reads_cuts_nothing) {
+    static const char MANY_ROWS[] = SMALL "--steps 300 --every 1 ";
+    int ends[2], status, filled = 0, before = -1;
+    run_quietly("", MANY_ROWS, "read");
+    char *whole = read_whole(SCRATCH "read.csv");
+    const size_t size = strlen(whole);
+    char *got = malloc(size + 1);
+    ck_assert(got != NULL && pipe(ends) == 0);
+    (void)fflush(NULL);
+    pid_t child = fork();
+    ck_assert(child >= 0);
+    if (child == 0) {
+        char command[512];
+        (void)snprintf(command, sizeof command,
+                       "exec " TEST_PROGRAM " %s --quiet --output - 2>" SCRATCH "slow.err",
+                       MANY_ROWS);
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(99);
+    }
+    (void)close(ends[1]);
+    for (int tries = 0; tries < 3000 && (filled == 0 || filled > before); tries++) {
+        before = filled;
+        sleep_ms(20);
+        ck_assert(ioctl(ends[0], FIONREAD, &filled) == 0);
+    }
+    ck_assert_msg((size_t)filled < size, "the pipe holds all");
+    ck_assert(kill(child, SIGINT) == 0);
+    size_t read_so_far = 0;
+    for (ssize_t part = 1; part > 0 && read_so_far <= size; read_so_far += (size_t)part) {
+        part = read(ends[0], got + read_so_far, size + 1 - read_so_far);
+        ck_assert(part >= 0);
+    }
+    (void)close(ends[0]);
+    ck_assert(waitpid(child, &status, 0) == child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %d", status);
+    ck_assert(read_so_far == size && memcmp(got, whole, size) == 0);
+    free(got);
+    free(whole);
 }
 END_TEST
 
@@ -594,6 +638,7 @@ Suite *program_suite(void) {
                             a_pair_starts_from_the_same_numbers_as_each_scale_alone,
                             the_log_is_nested_as_documented,
                             dash_writes_the_log_to_standard_output_and_nothing_else,
+                            ctrl_c_while_a_slow_reader_reads_cuts_nothing,
                             ctrl_c_keeps_complete_runs_and_resume_ends_with_the_same_bytes,
                             what_is_resumed_from_nothing_and_folders_that_are_made_are_said,
                             a_partial_file_cut_off_in_a_line_is_resumed_too,

@@ -557,7 +557,7 @@ END_TEST
 
 /* A rule that divides by norms gets its rate, and its kappa, from the first batch of each seed. */
 START_TEST(a_rule_without_a_factor_has_its_kappa_measured) {
-    static const volatile sig_atomic_t GO_ON = 0;
+    static const atomic_int GO_ON = 0;
     sweep s = made_up_sweep(1);
     sweep_config config = s.config;
     training_config training = config.training;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +23,9 @@ enum { OUTPUTS_MOST = 64, PROTECTED_MOST = 4096, MARK_BYTES = 64 };
 static const int ENDING[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { ENDING_COUNT = sizeof ENDING / sizeof *ENDING };
 
-/* Names that must not survive the program; a handler may read them at any time. */
-static char *volatile passing[OUTPUTS_MOST];
+/* Names that must not survive the program; a handler may read them at any time, in any thread. */
+static char *_Atomic passing[OUTPUTS_MOST];
+_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "a signal handler reads them");
 
 void output_die(int number) {
     for (int i = 0; i < OUTPUTS_MOST; i++)
@@ -217,41 +219,51 @@ static bool open_temporary(output *o) {
 
 /* ---- One output ------------------------------------------------------------------------------ */
 
-static bool refuse(output *o, const char *path) {
-    (void)complain("cannot write %s: %s", path, strerror(errno));
+static bool refuse(output *o, const char *path, const char *reason) {
+    (void)complain("cannot write %s: %s", path, reason);
     output_discard(o);
     return false;
+}
+
+/* The same with errno's reason. */
+static bool fails(output *o, const char *path) {
+    return refuse(o, path, strerror(errno));
 }
 
 bool output_open(output *o, const char *path) {
     struct stat info;
     *o = (output){.path = target_of(path)};
-    if (!o->path) return refuse(o, path);
+    if (!o->path) return fails(o, path);
     if (is_standard_output(path)) {
         o->stream = stdout;
         return true;
     }
     if (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
-        output_discard(o);
-        return complain("cannot write %s: it is a folder", path);
+        return refuse(o, path, "it is a folder");
     }
     if (output_is_direct(path)) {
         o->stream = fopen(path, "w");
-        return o->stream || refuse(o, path);
+        return o->stream || fails(o, path);
     }
-    if (!output_make_folders(path)) return refuse(o, path);
+    if (!output_make_folders(path)) return fails(o, path);
     sweep(o->path);
-    return open_temporary(o) || refuse(o, path);
+    return open_temporary(o) || fails(o, path);
+}
+
+const char *output_flush(FILE *stream) {
+    if (fflush(stream) != 0) return strerror(errno);
+    /* errno is by now of something else */
+    return ferror(stream) ? "an earlier write failed" : NULL;
 }
 
 bool output_close(output *o) {
     FILE *stream = o->stream;
     o->stream = NULL;
-    bool bad = fflush(stream) != 0 || ferror(stream);
-    if (o->temporary && !bad) bad = fsync(fileno(stream)) != 0;
-    if (stream == stdout) return bad ? refuse(o, "standard output") : true;
-    if (fclose(stream) != 0) bad = true;
-    return bad ? refuse(o, o->path) : true;
+    const char *reason = output_flush(stream);
+    if (!reason && o->temporary && fsync(fileno(stream)) != 0) reason = strerror(errno);
+    if (stream == stdout) return !reason || refuse(o, "standard output", reason);
+    if (fclose(stream) != 0 && !reason) reason = strerror(errno);
+    return !reason || refuse(o, o->path, reason);
 }
 
 /* A second name for what an output is about to replace, to put it back by; where the file system

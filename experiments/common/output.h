@@ -23,6 +23,9 @@ typedef struct output {
  * the system's reason and returns false. Discard it in any case. */
 bool output_open(output *o, const char *path);
 
+/* Flushes a stream: NULL, or why not all that was written to it arrived. */
+const char *output_flush(FILE *stream);
+
 /* Flushes and closes the stream; false (and one line) if anything written did not arrive. The
  * result is not in place yet. */
 bool output_close(output *o);

@@ -42,20 +42,20 @@ static void write_format(FILE *to, const partial_runs *runs) {
     runs->header(to, runs->context);
 }
 
-/* A complete run, with a hash of its lines; false, with errno, if it did not arrive. */
-static bool write_run(FILE *to, const partial_runs *runs, tt_size i) {
+/* A complete run, with a hash of its lines; NULL, or why it did not arrive. */
+static const char *write_run(FILE *to, const partial_runs *runs, tt_size i) {
     char *text = NULL;
     size_t size = 0;
     FILE *lines = open_memstream(&text, &size);
-    if (!lines) return false;
+    if (!lines) return strerror(errno);
     runs->rows(lines, runs->context, i);
     (void)fputs(COMPLETE, lines);
     runs->end(lines, runs->context, i);
     (void)fputc(',', lines);
-    bool good = fclose(lines) == 0;
-    if (good) (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
+    const char *reason = fclose(lines) == 0 ? NULL : strerror(errno);
+    if (!reason) (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
     free(text);
-    return good && fflush(to) == 0 && !ferror(to);
+    return reason ? reason : output_flush(to);
 }
 
 /* ---- Reading back ---------------------------------------------------------------------------- */
@@ -192,20 +192,20 @@ static bool lock(const partial *p, FILE *file) {
     return complain("cannot lock %s: %s", p->path, strerror(errno));
 }
 
-static bool cannot_write(const char *path) {
-    return complain("cannot write %s: %s", path, strerror(errno));
+static bool cannot_write(const char *path, const char *reason) {
+    return complain("cannot write %s: %s", path, reason);
 }
 
 /* Opens the partial file as it is, or makes it, and locks it. */
 static bool open_found(partial *p) {
     struct stat info;
-    if (!output_make_folders(p->path)) return cannot_write(p->path);
+    if (!output_make_folders(p->path)) return cannot_write(p->path, strerror(errno));
     int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-    if (fd < 0) return cannot_write(p->path);
+    if (fd < 0) return cannot_write(p->path, strerror(errno));
     p->found = fdopen(fd, "r+");
-    if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path);
+    if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path, strerror(errno));
     if (S_ISREG(info.st_mode)) return lock(p, p->found);
-    return complain("cannot write %s: it is no regular file", p->path);
+    return cannot_write(p->path, "it is no regular file");
 }
 
 /* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
@@ -215,11 +215,11 @@ static bool start_anew(partial *p, const char *settings) {
     if (!output_open(&p->file, p->path) || !lock(p, p->file.stream)) return false;
     write_settings(p->file.stream, runs, settings);
     write_format(p->file.stream, runs);
-    bool good = true;
-    for (tt_size i = 0; good && i < runs->count; i++)
-        if (runs->complete(runs->context, i)) good = write_run(p->file.stream, runs, i);
-    if (!good || fflush(p->file.stream) != 0) return cannot_write(p->path);
-    good = output_commit(&p->file);
+    const char *reason = output_flush(p->file.stream);
+    for (tt_size i = 0; !reason && i < runs->count; i++)
+        if (runs->complete(runs->context, i)) reason = write_run(p->file.stream, runs, i);
+    if (reason) return cannot_write(p->path, reason);
+    const bool good = output_commit(&p->file);
     output_settle(&p->file);
     return good;
 }
@@ -249,7 +249,8 @@ bool partial_open(partial *p, const char *target, const char *settings, const pa
 }
 
 bool partial_add(partial *p, tt_size i) {
-    return write_run(p->file.stream, p->runs, i) || cannot_write(p->path);
+    const char *reason = write_run(p->file.stream, p->runs, i);
+    return !reason || cannot_write(p->path, reason);
 }
 
 void partial_remove(const partial *p) {

@@ -77,7 +77,7 @@ typedef struct trainee {
 typedef struct shared {
     map *map;
     const map_observer *observer;
-    const volatile sig_atomic_t *stop;
+    const atomic_int *stop;
     pthread_mutex_t lock; /* guards all below and the observer */
     piece *pieces;
     tt_size piece_count;
@@ -408,8 +408,8 @@ static bool list_pieces(shared *s) {
     return true;
 }
 
-map_result map_train(map *m, const map_observer *observer, const volatile sig_atomic_t *stop,
-                     char *error, size_t error_bytes) {
+map_result map_train(map *m, const map_observer *observer, const atomic_int *stop, char *error,
+                     size_t error_bytes) {
     shared s = {
         .map = m, .observer = observer, .stop = stop, .error = error, .error_bytes = error_bytes};
     error[0] = '\0';

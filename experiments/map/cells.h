@@ -5,7 +5,7 @@
 #ifndef MAP_CELLS_H
 #define MAP_CELLS_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "map/grid.h"
 
@@ -22,8 +22,8 @@ typedef enum map_result { MAP_DONE, MAP_STOPPED, MAP_FAILED } map_result;
  * its steps once its ratio is below 1e-12, where squares of rounding errors begin, or if it
  * diverges. On MAP_FAILED (no memory, no thread, the observer's refusal) `error` holds a line,
  * empty if the observer spoke. */
-map_result map_train(map *m, const map_observer *observer, const volatile sig_atomic_t *stop,
-                     char *error, size_t error_bytes);
+map_result map_train(map *m, const map_observer *observer, const atomic_int *stop, char *error,
+                     size_t error_bytes);
 
 /* Bytes that training takes on each thread at most, and the work of all unfinished cells. */
 double map_thread_bytes(const map *m);

@@ -296,6 +296,7 @@ static int interrupted(const running *r) {
 
 static int train_and_finish(running *r) {
     char error[256];
+    stop_spare_writes();
     progress_start(&r->progress, r->map.count, map_work(&r->map), r->request->quiet);
     r->progress.item = "cells";
     r->progress.items_done = r->finished;

@@ -284,6 +284,7 @@ static int interrupted(const running *r) {
 static int train_and_finish(running *r) {
     char error[256];
     double work = 0;
+    stop_spare_writes();
     const sweep_config *c = &r->sweep.config;
     for (tt_size i = 0; i < r->sweep.count; i++)
         if (!r->sweep.runs[i].finished)

@@ -130,7 +130,7 @@ double sweep_job_work(const sweep_config *config, int64_t d_k) {
 
 typedef struct measuring {
     sweep *sweep;
-    const volatile sig_atomic_t *stop;
+    const atomic_int *stop;
     const scaling **rule; /* those to be measured */
     int *scale;           /* their places */
     int count;
@@ -157,7 +157,7 @@ static void measure_piece(void *context, tt_size i) {
     free(per_lr);
 }
 
-bool sweep_measure(sweep *s, const volatile sig_atomic_t *stop) {
+bool sweep_measure(sweep *s, const atomic_int *stop) {
     const sweep_config *c = &s->config;
     const tt_size pieces = (tt_size)c->d_k_count * c->seed_count;
     measuring m = {s,
@@ -197,7 +197,7 @@ typedef struct trainee {
 typedef struct shared {
     sweep *sweep;
     const sweep_observer *observer;
-    const volatile sig_atomic_t *stop;
+    const atomic_int *stop;
     pthread_mutex_t lock; /* guards all below and the observer */
     job *jobs;
     tt_size job_count;
@@ -358,8 +358,8 @@ static bool list_jobs(shared *s) {
     return true;
 }
 
-sweep_result sweep_train(sweep *sw, const sweep_observer *observer,
-                         const volatile sig_atomic_t *stop, char *error, size_t error_bytes) {
+sweep_result sweep_train(sweep *sw, const sweep_observer *observer, const atomic_int *stop,
+                         char *error, size_t error_bytes) {
     shared s = {.sweep = sw,
                 .observer = observer,
                 .stop = stop,

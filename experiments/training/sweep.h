@@ -6,7 +6,7 @@
 #ifndef TRAINING_SWEEP_H
 #define TRAINING_SWEEP_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,7 +73,7 @@ void sweep_free(sweep *s);
 
 /* Measures kappa, or with lr_in_logits lr, of runs whose rule has no constant factor, until done or
  * until *stop is not 0. False without memory. */
-bool sweep_measure(sweep *s, const volatile sig_atomic_t *stop);
+bool sweep_measure(sweep *s, const atomic_int *stop);
 
 /* The run of these indices into the config's lists. */
 run *sweep_run_at(const sweep *s, int d_k, int scale, int rate, int seed);
@@ -95,8 +95,8 @@ typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_resu
 
 /* Trains every run that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
  * memory, no thread, the observer's refusal) `error` holds a line, empty if the observer spoke. */
-sweep_result sweep_train(sweep *s, const sweep_observer *observer,
-                         const volatile sig_atomic_t *stop, char *error, size_t error_bytes);
+sweep_result sweep_train(sweep *s, const sweep_observer *observer, const atomic_int *stop,
+                         char *error, size_t error_bytes);
 
 /* Bytes for one job (the runs of the largest d_k that are trained together), and for all logged
  * rows. Computed before anything is allocated. */

@@ -150,7 +150,7 @@ static void on_advanced(void *context, tt_size steps, double work) {
 }
 
 static void map_of(const map_config *config, const char *name) {
-    static const volatile sig_atomic_t never = 0;
+    static const atomic_int never = 0;
     const map_observer observer = {NULL, on_finished, on_advanced};
     uint64_t hash = HASH_START;
     char error[256];
