@@ -73,6 +73,12 @@ static const double *without_unseen(const unsigned char *seen, tt_size keys, con
     return clean;
 }
 
+/* Entries of the batch that have something to compute: where there is no query, none, however large
+ * the batch. */
+static tt_size entries_of(tt_tensor q) {
+    return q.rows > 0 ? q.batch : 0;
+}
+
 /* All of an entry's queries; of what is not kept there is one block's memory only. */
 static block entry_of(const tt_call *c, const saved *s, tt_size n) {
     block e = {.entry = n,
@@ -235,7 +241,7 @@ static void weigh(const block *b) {
 
 static void attention_forward(const tt_call *c) {
     const saved *s = c->context;
-    for (tt_size n = 0; n < c->out.batch; n++) {
+    for (tt_size n = 0; n < entries_of(c->in[Q]); n++) {
         const block entry = entry_of(c, s, n);
         double *out = tt_tensor_matrix(c->out, n).data;
         key_norms_forward(s, &entry);
@@ -278,7 +284,7 @@ static double *entry_gradient(const tt_call *c, int input, tt_size n) {
 
 static void attention_backward(const tt_call *c) {
     const saved *s = c->context;
-    for (tt_size n = 0; n < c->out.batch; n++) {
+    for (tt_size n = 0; n < entries_of(c->in[Q]); n++) {
         const block entry = entry_of(c, s, n);
         const double *dout = tt_tensor_matrix(c->dout, n).data;
         double *dq = entry_gradient(c, Q, n), *dk = entry_gradient(c, K, n);
@@ -299,7 +305,7 @@ bool tt_attention_tangent(const tt_tape *tape, tt_var output, tt_tensor dq, tt_t
     const saved *s = tt_tape_context(tape, output, attention_backward);
     if (!s) return false;
     const tt_call c = {.in = {s->q, s->k, s->v}};
-    for (tt_size n = 0; n < s->q.batch; n++) {
+    for (tt_size n = 0; n < entries_of(s->q); n++) {
         const block entry = entry_of(&c, s, n);
         const double *query = tt_tensor_matrix(dq, n).data, *key = tt_tensor_matrix(dk, n).data;
         key_norms_tangent(s, &entry, key);
@@ -344,7 +350,7 @@ static bool shapes_fit(tt_tape *tape, tt_tensor q, tt_tensor k, tt_tensor v) {
  */
 static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_tensor q,
                                  tt_tensor k) {
-    for (tt_size n = 0; n < q.batch; n++) {
+    for (tt_size n = 0; n < entries_of(q); n++) {
         for (tt_size i = 0; i < q.rows; i++) {
             tt_size visible = k.rows;
             if (s->allowed && s->seen) {

@@ -37,6 +37,7 @@ typedef struct product {
 
 static product product_of(const tt_call *c, tt_size k) {
     tt_size m = c->out.rows, n = c->out.cols;
+    if (tt_tensor_count(c->out) == 0) return (product){0, 0, 0, 0, 0, 0, 0}; /* however many rows */
     if (c->in[1].batch == 1) return (product){1, c->out.batch * m, n, k, 0, 0, 0};
     return (product){c->out.batch, m, n, k, m * k, k * n, m * n};
 }
@@ -171,7 +172,7 @@ static void softmax_forward(const tt_call *c) {
 static void softmax_backward(const tt_call *c) {
     const tt_size n = c->out.cols;
     double *dz = c->context; /* one row */
-    if (!c->din[0].data) return;
+    if (!c->din[0].data || n == 0) return;
     for (tt_size r = 0; r < c->out.batch * c->out.rows; r++) {
         tt_softmax_row_backward(c->out.data + r * n, c->dout.data + r * n, NULL, n, dz);
         for (tt_size j = 0; j < n; j++) c->din[0].data[r * n + j] += dz[j];

@@ -28,6 +28,7 @@ void tt_softmax_row(const double *z, const unsigned char *allowed, tt_size n, do
 
 void tt_softmax_rows(const double *z, const unsigned char *allowed, tt_size rows, tt_size n,
                      double *w) {
+    if (n == 0) return; /* however many rows */
     if (!allowed) kernels_for(n)->softmax(z, rows, n, w);
     for (tt_size r = 0; allowed && r < rows; r++)
         tt_softmax_row(z + r * n, allowed + r * n, n, w + r * n);

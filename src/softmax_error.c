@@ -10,6 +10,8 @@ tt_size tt_softmax_error_scratch(tt_tensor z, tt_tensor v) {
 }
 
 double tt_softmax_error(tt_tensor z, double factor, tt_tensor v, tt_tensor y, double *scratch) {
+    const tt_size count = tt_tensor_count(y);
+    if (count == 0) return 0; /* however large the batch */
     double *w = scratch, *o = scratch + z.rows * z.cols, sum = 0;
     for (tt_size b = 0; b < z.batch; b++) {
         const double *logits = tt_tensor_matrix(z, b).data;
@@ -19,6 +21,5 @@ double tt_softmax_error(tt_tensor z, double factor, tt_tensor v, tt_tensor y, do
         sum = tt_kernels_here()->squared_differences(o, tt_tensor_matrix(y, b).data,
                                                      z.rows * v.cols, sum);
     }
-    const tt_size count = tt_tensor_count(y);
-    return count > 0 ? sum / (double)count : 0;
+    return sum / (double)count;
 }

@@ -34,11 +34,13 @@ struct tt_tape {
     node *nodes;
     int count, capacity;
     unsigned epoch;
+    bool walking; /* backward, whose nodes must stay where they are */
     size_t bytes;
     char error[ERROR_BYTES];
 };
 
 static const tt_var NO_VAR = {-1, 0};
+static const char UNNAMED[] = "an error without a name";
 
 /* Epochs come from one counter for all tapes, so no two lives of any tapes share one. */
 static unsigned new_epoch(void) {
@@ -85,6 +87,7 @@ tt_var tt_tape_fail(tt_tape *tape, const char *format, ...) {
         va_start(args, format);
         (void)vsnprintf(tape->error, sizeof tape->error, format, args);
         va_end(args);
+        if (!tape->error[0]) memcpy(tape->error, UNNAMED, sizeof UNNAMED);
     }
     return NO_VAR;
 }
@@ -140,6 +143,8 @@ static const node *find(const tt_tape *tape, tt_var var) {
 }
 
 static tt_var append(tt_tape *tape, node n) {
+    if (tape->walking)
+        return tt_tape_fail(tape, "%s: recorded during a backward of its own tape", n.name);
     if (tape->count == tape->capacity) {
         int capacity = tape->capacity ? 2 * tape->capacity : 16;
         node *nodes = realloc(tape->nodes, (size_t)capacity * sizeof *nodes);
@@ -154,7 +159,8 @@ static tt_var append(tt_tape *tape, node n) {
 tt_var tt_param(tt_tape *tape, tt_tensor value, tt_tensor grad) {
     if (tape->error[0]) return NO_VAR;
     if (!value.data || tt_tensor_count(value) < 0)
-        return tt_tape_fail(tape, "param: no data or a negative size");
+        return tt_tape_fail(tape, "param: no data, or the shape [%td,%td,%td], which no tensor has",
+                            value.batch, value.rows, value.cols);
     if (grad.data &&
         (grad.batch != value.batch || grad.rows != value.rows || grad.cols != value.cols))
         return tt_tape_fail(tape, "param: value [%td,%td,%td] and gradient [%td,%td,%td] differ",
@@ -166,7 +172,8 @@ tt_var tt_param(tt_tape *tape, tt_tensor value, tt_tensor grad) {
 tt_var tt_const(tt_tape *tape, tt_tensor value) {
     if (tape->error[0]) return NO_VAR;
     if (!value.data || tt_tensor_count(value) < 0)
-        return tt_tape_fail(tape, "const: no data or a negative size");
+        return tt_tape_fail(tape, "const: no data, or the shape [%td,%td,%td], which no tensor has",
+                            value.batch, value.rows, value.cols);
     return append(tape, (node){.name = "const", .value = value});
 }
 
@@ -244,6 +251,10 @@ static void add_to_lent(const node *n) {
 
 void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
     if (tape->error[0]) return;
+    if (tape->walking) {
+        tt_tape_fail(tape, "backward: called during a backward of its own tape");
+        return;
+    }
     if (!find(tape, var)) {
         tt_tape_fail(tape, "backward: the variable is not on this tape");
         return;
@@ -262,7 +273,8 @@ void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
         memmove(start->grad.data, cotangent.data, (size_t)tt_tensor_count(v) * sizeof(double));
     }
     if (!clear_grads(tape, start) || !start->wants_grad) return;
-    for (int i = var.id; i >= 0; i--) {
+    tape->walking = true;
+    for (int i = var.id; i >= 0 && !tape->error[0]; i--) {
         const node *n = &tape->nodes[i];
         if (!n->wants_grad) continue;
         if (n->backward) {
@@ -271,6 +283,7 @@ void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent) {
         }
         add_to_lent(n);
     }
+    tape->walking = false;
 }
 
 void tt_backward(tt_tape *tape, tt_var scalar) {

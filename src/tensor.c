@@ -8,11 +8,13 @@
 #error "sqrtdk measures gradients of 1e-300; -ffast-math would round them away. Compile without it."
 #endif
 
+/* A size of 0 counts as 1 where it is asked what fits: no product of some of the sizes overflows.
+ */
 tt_size tt_tensor_count(tt_tensor t) {
     const tt_size most = PTRDIFF_MAX / (tt_size)sizeof(double);
     if (t.batch < 0 || t.rows < 0 || t.cols < 0) return -1;
-    if (t.batch == 0 || t.rows == 0 || t.cols == 0) return 0;
-    if (t.rows > most / t.batch || t.cols > most / (t.batch * t.rows)) return -1;
+    const tt_size batch = t.batch ? t.batch : 1, rows = t.rows ? t.rows : 1;
+    if (rows > most / batch || t.cols > most / (batch * rows)) return -1;
     return t.batch * t.rows * t.cols;
 }
 

@@ -2,6 +2,7 @@
  * against finite differences. */
 #include "suites.h"
 #include "support.h"
+#include "tt/attention.h"
 #include "tt/ops.h"
 #include "tt/softmax_error.h"
 
@@ -130,6 +131,31 @@ START_TEST(empty_tensors_are_ordinary) {
 }
 END_TEST
 
+/* No loop goes over what has no elements: these would take years. */
+START_TEST(empty_tensors_with_other_sizes_that_are_huge_take_no_time) {
+    enum { LONG_WAY = sizeof(tt_size) > 4 ? 1 << 30 : 1 << 14 };
+    double nothing = 0;
+    tt_tape *tape = tt_tape_new();
+    tt_var flat = tt_param(tape, tt_tensor_view(&nothing, LONG_WAY, LONG_WAY / 2, 0), NO_GRAD);
+    tt_var none = tt_param(tape, tt_tensor_view(&nothing, LONG_WAY, 0, LONG_WAY / 2), NO_GRAD);
+    tt_var one = tt_param(tape, tt_tensor_view(&nothing, 1, 0, 0), NO_GRAD);
+    tt_var loss[] = {
+        tt_mse(tape, flat, tt_softmax(tape, flat)), tt_mse(tape, flat, tt_matmul(tape, flat, one)),
+        tt_mse(tape, none, tt_softmax(tape, none)),
+        tt_mse(tape, flat, tt_matmul_nt(tape, flat, one)),
+        tt_mse(tape, none,
+               tt_attention(tape, none, none, none, (tt_attention_options){.scale = 1}))};
+    for (int i = 0; i < LENGTH(loss); i++) {
+        tt_backward(tape, loss[i]);
+        ck_assert_ptr_null(tt_tape_error(tape));
+        assert_values(tape, loss[i], (double[]){0});
+    }
+    const tt_tensor flat_y = tt_tensor_view(&nothing, LONG_WAY, LONG_WAY / 2, 0);
+    ck_assert(tt_softmax_error(flat_y, 1, flat_y, flat_y, &nothing) == 0);
+    tt_tape_free(tape);
+}
+END_TEST
+
 /* More entries than a block of the sum. */
 START_TEST(softmax_error_has_the_bits_of_the_operations) {
     enum { B = 3, TQ = 5, TK = 9, D = 17 };
@@ -164,6 +190,7 @@ Suite *ops_suite(void) {
                             dot_gradients,
                             values_by_hand,
                             empty_tensors_are_ordinary,
+                            empty_tensors_with_other_sizes_that_are_huge_take_no_time,
                             softmax_error_has_the_bits_of_the_operations};
     return suite_of("ops", tests, LENGTH(tests), 60);
 }

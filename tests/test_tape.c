@@ -213,7 +213,12 @@ START_TEST(every_wrong_call_is_named) {
     tt_backward(tape, CONST(1, 2, 3));
     assert_error(tape, "backward: value [1,2,3] and cotangent [1,1,1] differ");
     (void)tt_const(tape, tt_tensor_view(NULL, 1, 1, 1));
-    assert_error(tape, "const: no data or a negative size");
+    assert_error(tape, "const: no data, or the shape [1,1,1], which no tensor has");
+    (void)tt_const(tape, tt_tensor_view(a, PTRDIFF_MAX / 8, 0, 2));
+    ck_assert_ptr_nonnull(strstr(tt_tape_error(tape), "which no tensor has"));
+    tt_tape_reset(tape);
+    (void)tt_tape_fail(tape, "%s", "");
+    assert_error(tape, "an error without a name");
     (void)tt_param(tape, tt_tensor_view(a, 1, 2, 3), tt_tensor_view(a, 1, 3, 2));
     assert_error(tape, "param: value [1,2,3] and gradient [1,3,2] differ");
     (void)tt_tape_tensor(tape, PTRDIFF_MAX, 2, 2);
@@ -279,6 +284,52 @@ START_TEST(a_custom_operation_has_gradients) {
 }
 END_TEST
 
+/* Its backward does what its context says, to the tape that calls it. */
+typedef struct meddling {
+    tt_tape *tape;
+    tt_var scalar;
+    enum { RECORD, WALK, TAKE_MEMORY } what;
+} meddling;
+
+static void meddle_forward(const tt_call *c) {
+    c->out.data[0] = c->in[0].data[0];
+}
+
+static void meddle_backward(const tt_call *c) {
+    const meddling *m = c->context;
+    tt_var v = m->scalar;
+    for (int i = 0; m->what == RECORD && i < 100; i++) /* the list of nodes would move */
+        v = tt_mul_scalar(m->tape, v, 2);
+    if (m->what == WALK) tt_backward(m->tape, m->scalar);
+    if (m->what == TAKE_MEMORY) ck_assert_ptr_nonnull(tt_tape_alloc(m->tape, 1 << 20));
+    c->din[0].data[0] += c->dout.data[0];
+}
+
+START_TEST(a_backward_that_records_or_walks_back_on_its_own_tape_is_refused) {
+    static const char *const ERRORS[] = {"mul_scalar: recorded during a backward of its own tape",
+                                         "backward: called during a backward of its own tape",
+                                         NULL};
+    for (int i = 0; i < LENGTH(ERRORS); i++) {
+        double x = 5, gx = 0;
+        tt_tape *tape = tt_tape_new();
+        meddling m = {.tape = tape, .what = i};
+        m.scalar = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), tt_tensor_view(&gx, 1, 1, 1));
+        tt_backward(tape, tt_custom(tape, "meddle", 1, &m.scalar, 1, 1, 1, meddle_forward,
+                                    meddle_backward, &m));
+        if (ERRORS[i]) {
+            assert_error(tape, ERRORS[i]); /* and resets */
+            m.what = TAKE_MEMORY;
+            m.scalar = tt_param(tape, tt_tensor_view(&x, 1, 1, 1), tt_tensor_view(&gx, 1, 1, 1));
+            gx = 0;
+            tt_backward(tape, tt_custom(tape, "meddle", 1, &m.scalar, 1, 1, 1, meddle_forward,
+                                        meddle_backward, &m));
+        }
+        ck_assert(!tt_tape_error(tape) && gx == 1);
+        tt_tape_free(tape);
+    }
+}
+END_TEST
+
 START_TEST(a_context_is_given_to_its_own_operation_only) {
     double x = 1, factor = 2;
     tt_tape *tape = tt_tape_new();
@@ -306,6 +357,11 @@ START_TEST(tensor_sizes_are_checked_for_overflow) {
     ck_assert_int_eq(tt_tensor_count((tt_tensor){2, -3, 4, NULL}), -1);
     ck_assert_int_eq(tt_tensor_count((tt_tensor){PTRDIFF_MAX, PTRDIFF_MAX, 2, NULL}), -1);
     ck_assert_int_eq(tt_tensor_count((tt_tensor){1, PTRDIFF_MAX / 8, 2, NULL}), -1);
+    /* without elements, too: others multiply two of the sizes */
+    ck_assert_int_eq(tt_tensor_count((tt_tensor){PTRDIFF_MAX / 8, 2, 0, NULL}), -1);
+    ck_assert_int_eq(tt_tensor_count((tt_tensor){PTRDIFF_MAX / 8, 0, 2, NULL}), -1);
+    ck_assert_int_eq(tt_tensor_count((tt_tensor){0, PTRDIFF_MAX / 8, 2, NULL}), -1);
+    ck_assert_int_eq(tt_tensor_count((tt_tensor){PTRDIFF_MAX / 8, 1, 0, NULL}), 0);
     tt_tensor empty = tt_tensor_new(1, 0, 5);
     ck_assert_ptr_nonnull(empty.data);
     tt_tensor_free(&empty);
@@ -323,6 +379,7 @@ Suite *tape_suite(void) {
                             a_gradient_of_the_tape_can_be_the_cotangent,
                             a_cotangent_of_another_shape_is_refused,
                             memory_of_the_tape_is_aligned_to_64_bytes,
+                            a_backward_that_records_or_walks_back_on_its_own_tape_is_refused,
                             a_context_is_given_to_its_own_operation_only,
                             a_repeated_step_allocates_nothing,
                             pointers_into_the_tape_stay_good_while_it_grows,

@@ -15,8 +15,9 @@
  * All else belongs to the tape, in blocks that never move: a pointer into the tape is good until
  * tt_tape_reset or tt_tape_free. A step that repeats the shapes of the last one allocates nothing.
  *
- * Errors. The first wrong shape, foreign variable, non-finite scale or exhausted memory is kept as
- * one line; every later call on that tape does nothing and returns a variable that is no variable.
+ * Errors. The first wrong shape, foreign variable, non-finite scale, operation recorded during a
+ * backward of its own tape, or exhausted memory is kept as one line; every later call on that tape
+ * does nothing and returns a variable that is no variable.
  *
  * The operations are in tt/ops.h and tt/attention.h; link with -ltensortape -lm.
  *
@@ -75,7 +76,9 @@ tt_tensor tt_value(const tt_tape *tape, tt_var var);
 tt_tensor tt_grad(const tt_tape *tape, tt_var var);
 
 /* Backward from a [1,1,1] node whose gradient is 1. Each call starts the nodes' gradients anew and
- * adds once more to the parameters' own: after two calls these are doubled exactly. */
+ * adds once more to the parameters' own: after two calls these are doubled exactly. From what is
+ * made from constants only all gradients are 0 and nothing is added, which is no error. After an
+ * error on the way the gradients mean nothing. */
 void tt_backward(tt_tape *tape, tt_var scalar);
 
 /* Backward from any node with the given gradient (dLoss/dvar, the cotangent) of the same shape. */
@@ -100,8 +103,10 @@ typedef void tt_function(const tt_call *call);
 /* Records an operation of the caller's: allocates the result [batch, rows, cols], runs forward at
  * once and backward when a gradient passes. `name` (for messages) and `context` are borrowed until
  * reset; tt_tape_alloc gives memory that lives exactly as long. Gradients of inputs must be ADDED
- * (+=): a variable may be used twice. Errors: a foreign variable, more than TT_MAX_INPUTS inputs, a
- * negative size, no memory. Every operation of this library is made by this function. */
+ * (+=): a variable may be used twice. Neither function may reset or free the tape that calls it;
+ * backward may record nothing on it (an error) but may take memory from it and use other tapes.
+ * Errors: a foreign variable, more than TT_MAX_INPUTS inputs, a shape that no tensor has, no
+ * memory. Every operation of this library is made by this function. */
 tt_var tt_custom(tt_tape *tape, const char *name, int inputs, const tt_var *input, tt_size batch,
                  tt_size rows, tt_size cols, tt_function *forward, tt_function *backward,
                  void *context);
@@ -113,8 +118,8 @@ void *tt_tape_alloc(tt_tape *tape, size_t bytes);
 /* A tensor in such memory; data is NULL on failure. */
 tt_tensor tt_tape_tensor(tt_tape *tape, tt_size batch, tt_size rows, tt_size cols);
 
-/* Sets the tape's error, unless there is one already; format as for printf. Returns what is no
- * variable, for `return tt_tape_fail(...)`. */
+/* Sets the tape's error, unless there is one already; format as for printf (of an empty text some
+ * other is made). Returns what is no variable, for `return tt_tape_fail(...)`. */
 tt_var tt_tape_fail(tt_tape *tape, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))

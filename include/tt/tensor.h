@@ -22,8 +22,8 @@ typedef struct tt_tensor {
     double *data;
 } tt_tensor;
 
-/* batch * rows * cols; -1 if a size is negative or the elements would not fit in memory's
- * address range. */
+/* batch * rows * cols; -1 if a size is negative or the elements would not fit in memory's address
+ * range, with a size of 0 taken as 1: without elements, too, a shape must be one that could be. */
 tt_size tt_tensor_count(tt_tensor t);
 
 /* A view of the caller's memory, which must hold batch * rows * cols doubles. */
