@@ -481,6 +481,8 @@ START_TEST(wrong_usage_is_one_line_and_exit_2) {
         {"--scale no-such-rule", "--scale 'no-such-rule': expected all, none, sqrt"},
         {"--sigma 0", "--sigma '0': expected finite numbers above 0"},
         {"--sigma ''", "--sigma '': expected finite numbers above 0"},
+        {"--sigma 1,1e300", "--sigma '1,1e300': expected numbers from 1e-70 to 1e70"},
+        {"--sigma 1e-300", "--sigma '1e-300': expected numbers from 1e-70 to 1e70"},
         {"--sigma 1 --d-k 8", "--sigma 1 with --d-k"},
         {"--sigma 1 --scale sqrt", "--sigma 1 with --scale"},
         {"--threads 0", "--threads '0': expected a whole number from 1"},
@@ -495,11 +497,23 @@ END_TEST
 START_TEST(logits_beyond_the_doubles_are_exit_1) {
     assert_refused(1, "logits that are not finite",
                    "saturation --d-k 64 --scale 1e308 --rows 16 --output -");
+    assert_refused(1, "logits so large that their squares overflow",
+                   "saturation --d-k 4 --keys 2 --scale 'sqrt*1e200' --rows 20 --output -");
+}
+END_TEST
+
+START_TEST(no_table_holds_inf_at_the_ends_of_what_is_allowed) {
+    run_quietly("", "saturation --sigma 1e-70,1e70 --keys 2,9 --rows 40", "ends");
+    char *text = read_whole(SCRATCH "ends.csv");
+    ck_assert_ptr_null(strstr(text, "inf"));
+    ck_assert_ptr_null(strstr(text, "logit_std,mean,0,"));
+    free(text);
 }
 END_TEST
 
 Suite *saturation_suite(void) {
-    const TTest *tests[] = {random_rows_fall_on_the_exact_means_under_every_constant_factor,
+    const TTest *tests[] = {no_table_holds_inf_at_the_ends_of_what_is_allowed,
+                            random_rows_fall_on_the_exact_means_under_every_constant_factor,
                             iid_logits_fall_on_the_exact_means,
                             pooled_deviations_are_those_of_the_dot_product,
                             the_error_of_a_pooled_deviation_is_that_of_iid_logits,

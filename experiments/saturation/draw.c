@@ -350,11 +350,26 @@ static void done(progress *p, const saturation_cell *c) {
                       (tt_size)c->keys, entropy);
 }
 
+/* Whether the table of a cell would hold what no double does: logits may be finite, and their
+ * squares not. */
+static bool overflows(const saturation *s, const saturation_cell *c) {
+    bool inf = isinf(c->pooled) || isinf(c->pooled_error);
+    for (int m = 0; m < saturation_metrics(s); m++) {
+        const saturation_summary *of = &c->of[m];
+        inf = inf || isinf(of->mean) || isinf(of->standard_error) || isinf(of->p90);
+    }
+    return inf;
+}
+
 const char *saturation_run(saturation *s, progress *p) {
     for (tt_size i = 0; i < s->count; i += s->rules) {
         const char *error = run_set(s, &s->cells[i], p);
         if (error) return error;
-        for (int k = 0; k < s->rules; k++) done(p, &s->cells[i + k]);
+        for (int k = 0; k < s->rules; k++) {
+            if (overflows(s, &s->cells[i + k]))
+                return "logits so large that their squares overflow";
+            done(p, &s->cells[i + k]);
+        }
     }
     return NULL;
 }

@@ -91,7 +91,8 @@ int saturation_metrics(const saturation *s);
 /* Matrices in a cell of so many keys. */
 tt_size saturation_matrices(const saturation_config *config, int64_t keys);
 
-/* Draws and measures everything. NULL, or what failed: no memory, or logits that are not finite. */
+/* Draws and measures everything. NULL, or what failed: no memory, or logits that are not finite,
+ * or too large to square. */
 const char *saturation_run(saturation *s, progress *p);
 
 /* Work in the unit of the progress line, and bytes for the largest cell on so many threads. */

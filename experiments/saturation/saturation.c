@@ -47,7 +47,12 @@ static bool read_sigma(request *q) {
     if (options_given(o, "d-k") || options_given(o, "scale"))
         return complain("--sigma %s with --%s: i.i.d. logits have no d_k and no scaling rule",
                         options_text(o, "sigma"), options_given(o, "d-k") ? "d-k" : "scale");
-    return options_positive_list(o, "sigma", q->sigma, &q->config.sigma_count);
+    if (!options_positive_list(o, "sigma", q->sigma, &q->config.sigma_count)) return false;
+    for (int i = 0; i < q->config.sigma_count; i++) /* fourth powers are taken of logits */
+        if (q->sigma[i] < 1e-70 || q->sigma[i] > 1e70)
+            return complain("--sigma '%s': expected numbers from 1e-70 to 1e70",
+                            options_text(o, "sigma"));
+    return true;
 }
 
 /* Refuses what this machine cannot hold before anything is allocated, and uses no more threads than
@@ -95,7 +100,7 @@ static const char *const ENDINGS[FILES] = {"", "_theory.csv"};
 static bool write_files(const saturation *s, results *to) {
     saturation_csv(to->file[RESULTS].stream, s);
     if (to->file[THEORY].stream && !saturation_theory_csv(to->file[THEORY].stream, s))
-        return complain("out of memory");
+        return complain_of_memory();
     return results_commit(to);
 }
 
