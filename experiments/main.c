@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     fill_closed_descriptors();
     output_catch_signals();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of writing, with its reason */
-    int code = run(argc, argv);
+    const int code = message_code(run(argc, argv));
     const char *reason = code == EXIT_OK ? output_flush(stdout) : NULL;
     return reason ? message_fail(EXIT_FAILED, "cannot write standard output: %s", reason) : code;
 }

@@ -1,6 +1,7 @@
 /* test_options.c: lists, ranges, words and the nearest name. What is refused is tested through the
  * program (test_program.c), where the whole line can be seen. */
 #include "common/options.h"
+#include "common/quote.h"
 
 #include "common/scale_option.h"
 #include "suites.h"
@@ -99,8 +100,36 @@ START_TEST(a_product_of_anything_else_is_no_rule) {
 }
 END_TEST
 
+START_TEST(text_from_outside_is_one_visible_line_and_reads_back) {
+    static const char *const CASES[][2] = {
+        {"plain/name.csv", "plain/name.csv"},
+        {"a\nb\tc\rd\\n", "a\\nb\\tc\\rd\\\\n"},
+        {"\033[31m\a\x7f", "\\x1b[31m\\x07\\x7f"},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x88\x9a", "gr\xc3\xbc\xc3\x9f \xe2\x88\x9a"}, /* UTF-8 stays */
+        {"\xc2\x9b"
+         "2J",
+         "\\xc2\\x9b"
+         "2J"}, /* what some terminals take for ESC [ */
+        {"\x9b"
+         "2J",
+         "\\x9b"
+         "2J"},
+        {"\xe9t\xe9", "\xe9t\xe9"}}; /* Latin-1 */
+    char text[64], cut[7];
+    for (int i = 0; i < LENGTH(CASES); i++) {
+        quote_text(text, sizeof text, CASES[i][0]);
+        ck_assert_str_eq(text, CASES[i][1]);
+        quote_undo(text);
+        ck_assert_str_eq(text, CASES[i][0]);
+    }
+    quote_text(cut, sizeof cut, "abcd\033e"); /* not in the middle of a character */
+    ck_assert_str_eq(cut, "abcd");
+}
+END_TEST
+
 Suite *options_suite(void) {
-    const TTest *tests[] = {lists_and_ranges_keep_the_order_given,
+    const TTest *tests[] = {text_from_outside_is_one_visible_line_and_reads_back,
+                            lists_and_ranges_keep_the_order_given,
                             numbers_in_scientific_notation_are_read,
                             a_range_of_numbers_doubles_up_to_its_end,
                             a_word_is_found_by_its_place,

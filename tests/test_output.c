@@ -98,15 +98,30 @@ START_TEST(a_signal_that_was_ignored_at_the_start_stays_so) {
 }
 END_TEST
 
-/* fprintf and what else comes between a write and its end may set errno. */
+/* A full disk, as it were, while it writes. */
+static void write_beyond_a_limit(FILE *to) {
+    struct rlimit before;
+    ck_assert(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){64, before.rlim_max});
+    for (int i = 0; i < 200; i++) (void)fputc('x', to);
+    (void)setrlimit(RLIMIT_FSIZE, &before);
+    (void)signal(SIGXFSZ, SIG_DFL);
+}
+
+/* Whatever comes between a write that fails and the end may set errno. */
 START_TEST(a_write_that_failed_earlier_is_not_given_another_reason) {
-    FILE *to = tmpfile(), *from = fopen("/dev/null", "r");
-    ck_assert(to && from && !output_flush(to));
-    ck_assert_int_eq(fputc('x', from), EOF); /* it cannot be written: the stream's error stays */
+    FILE *passing = fopen(SCRATCH "passing.txt", "w"), *lasting = fopen("/dev/null", "r");
+    ck_assert(passing && lasting && !output_flush(passing));
+    (void)setvbuf(passing, NULL, _IONBF, 0);
+    write_beyond_a_limit(passing);
     errno = ERANGE;
-    ck_assert_str_eq(output_flush(from), "an earlier write failed");
-    (void)fclose(to);
-    (void)fclose(from);
+    ck_assert_str_eq(output_flush(passing), "an earlier write failed");
+    ck_assert_int_eq(fputc('x', lasting), EOF);
+    errno = ERANGE;
+    ck_assert_str_eq(output_flush(lasting), strerror(EBADF));
+    (void)fclose(passing);
+    (void)fclose(lasting);
 }
 END_TEST
 

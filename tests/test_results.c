@@ -319,8 +319,32 @@ START_TEST(a_temporary_name_is_made_exclusively) {
 }
 END_TEST
 
+START_TEST(a_line_end_and_an_escape_in_a_name_reach_neither_meta_nor_terminal) {
+    static const char *const NAME = SCRATCH "results/q\n\033[31m.csv";
+    write_text(NAME, "1,0\n");
+    write_text(SCRATCH "results/k.csv", "1,0\n0,1\n");
+    for (int again = 0; again < 2; again++) { /* the same settings: it reads back as written */
+        const captured *c = run_well("inspect --q '%s' --k " SCRATCH
+                                     "results/k.csv --output " SCRATCH "results/odd.csv",
+                                     NAME);
+        ck_assert_ptr_null(strchr(c->out, '\033'));
+        assert_says(c->out, "results/q\\n\\x1b[31m.csv");
+        ck_assert_str_eq(c->err, "");
+    }
+    char *meta = read_whole(SCRATCH "results/odd.meta");
+    assert_says(meta, "results/q\\n\\x1b[31m.csv");
+    ck_assert_ptr_null(strchr(meta, '\033'));
+    for (char *line = strtok(meta, "\n"); line; line = strtok(NULL, "\n"))
+        ck_assert_msg(strstr(line, " = ") != NULL, "no setting: %s", line);
+    free(meta);
+    assert_refused(1, "results/no\\n\\x1b", "inspect --q '" SCRATCH "results/no\n\033' --k x.csv");
+}
+END_TEST
+
 Suite *results_suite(void) {
     const TTest *tests[] = {
+        a_line_end_and_an_escape_in_a_name_reach_neither_meta_nor_terminal,
+
         results_of_equal_settings_are_replaced,
         results_of_other_settings_are_kept_under_the_next_number,
         another_commands_results_are_kept_whole,

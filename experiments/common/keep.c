@@ -24,30 +24,39 @@ static char *numbered(const char *path, const char *ending, int number) {
     return name;
 }
 
-static bool is_taken(const char *path, const char *ending, int number) {
+/* Whether something stands under this name; without memory -1. */
+static int taken(const char *path, const char *ending, int number) {
     struct stat info;
     char *name = numbered(path, ending, number);
-    bool taken = !name || lstat(name, &info) == 0;
+    const int there = name ? lstat(name, &info) == 0 : -1;
     free(name);
-    return taken;
+    return there;
 }
 
-/* The least number under which none of the endings stands, nor what every set may have. */
+/* The least number under which none of the endings stands, nor what every set may have; 0 if there
+ * is none, -1 without memory. */
 static int free_number(const char *path, const char *const *endings, int count) {
     static const char *const ANY[] = {"", ".csv", ".meta", ".partial", ".csv.partial"};
+    const int any = sizeof ANY / sizeof *ANY;
     for (int n = 1; n < NUMBERS_MOST; n++) {
-        bool taken = false;
-        for (size_t i = 0; i < sizeof ANY / sizeof *ANY; i++)
-            taken = taken || is_taken(path, ANY[i], n);
-        for (int i = 0; i < count; i++) taken = taken || is_taken(path, endings[i], n);
-        if (!taken) return n;
+        int there = 0;
+        for (int i = 0; there == 0 && i < any + count; i++)
+            there = taken(path, i < any ? ANY[i] : endings[i - any], n);
+        if (there < 0) return -1;
+        if (there == 0) return n;
     }
     return 0;
 }
 
 /* Never onto another file: a second name is refused where there is one already. */
 static bool move(const char *from, const char *to) {
-    if (link(from, to) == 0) return unlink(from) == 0;
+    if (link(from, to) == 0) {
+        if (unlink(from) == 0) return true;
+        const int reason = errno;
+        (void)unlink(to);
+        errno = reason;
+        return false;
+    }
     return errno != EEXIST && rename(from, to) == 0;
 }
 
@@ -73,6 +82,7 @@ static bool keep_one(kept *k, const char *path, const char *ending, int number) 
 bool keep_aside(kept *k, const char *path, const char *const *endings, int count) {
     const int number = free_number(path, endings, count);
     *k = (kept){.count = 0};
+    if (number < 0) return complain_of_memory();
     if (number == 0 || count > KEPT_MOST)
         return complain("%s: no number is free to keep it under", path);
     for (int i = 0; i < count; i++)
@@ -84,7 +94,9 @@ bool keep_aside(kept *k, const char *path, const char *const *endings, int count
 }
 
 void kept_undo(kept *k) {
-    for (int i = 0; i < k->count; i++) (void)move(k->to[i], k->from[i]);
+    for (int i = 0; i < k->count; i++)
+        if (!move(k->to[i], k->from[i]))
+            (void)complain("%s could not be put back, and is kept as %s", k->from[i], k->to[i]);
 }
 
 void kept_free(kept *k) {

@@ -90,9 +90,10 @@ word_list *option_values(const command_spec *command, const char *name) {
     return words ? words : find_words(command->explained, name);
 }
 
-static void print_words(FILE *to, word_list *words, const char *last) {
+void options_words(word_list *words, const char *last, char list[WORDS_BYTES]) {
+    list[0] = '\0';
     for (int i = 0; words(i); i++)
-        (void)fprintf(to, "%s%s", i == 0 ? "" : words(i + 1) ? ", " : last, words(i));
+        text_add(list, WORDS_BYTES, "%s%s", i == 0 ? "" : words(i + 1) ? ", " : last, words(i));
 }
 
 enum { HELP_COLUMN = 20 };
@@ -100,9 +101,10 @@ enum { HELP_COLUMN = 20 };
 const option_spec OPTION_HELP = {"help", NULL, "", "print this and exit"};
 
 void option_describe(FILE *to, const command_spec *command, const option_spec *s) {
+    char list[WORDS_BYTES] = "";
     word_list *words = words_of(command, s->name);
-    (void)fputs(s->help, to);
-    if (words) print_words(to, words, ", ");
+    if (words) options_words(words, ", ", list);
+    (void)fprintf(to, "%s%s", s->help, list);
     if (s->value && s->standard[0]) (void)fprintf(to, " (default: %s)", s->standard);
 }
 
@@ -274,14 +276,9 @@ bool options_positive(const options *o, const char *name, double *out) {
 }
 
 static bool refuse_word(const char *name, const char *text, word_list *words) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&list, &size);
-    if (!to) return complain("out of memory");
-    print_words(to, words, " or ");
-    if (fclose(to) == 0) (void)complain("--%s '%s': expected %s", name, text, list);
-    free(list);
-    return false;
+    char list[WORDS_BYTES];
+    options_words(words, " or ", list);
+    return complain("--%s '%s': expected %s", name, text, list);
 }
 
 bool options_word(const options *o, const char *name, word_list *words, int *out) {

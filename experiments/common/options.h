@@ -31,6 +31,10 @@ typedef struct option_words {
 
 typedef struct options options;
 
+/* All words of a list, "a, b or c" where `last` is " or ". */
+enum { WORDS_BYTES = 1024 };
+void options_words(word_list *words, const char *last, char list[WORDS_BYTES]);
+
 /* What main.c knows of a subcommand. */
 typedef struct command_spec {
     const char *name;
@@ -107,7 +111,7 @@ enum { LIST_MOST = 1024 };
 bool options_int_list(const options *o, const char *name, int64_t least, int64_t most, int64_t *out,
                       int *count);
 
-/* Comma-separated numbers > 0, finite, and ranges a..b of a, 2a, 4a, ... up to b, without
+/* Comma-separated numbers > 0, finite, and ranges a..b of a, 2a, 4a, ... while <= b, without
  * duplicates, into out[LIST_MOST]. */
 bool options_positive_list(const options *o, const char *name, double *out, int *count);
 

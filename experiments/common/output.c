@@ -252,8 +252,10 @@ bool output_open(output *o, const char *path) {
 
 const char *output_flush(FILE *stream) {
     if (fflush(stream) != 0) return strerror(errno);
-    /* errno is by now of something else */
-    return ferror(stream) ? "an earlier write failed" : NULL;
+    if (!ferror(stream)) return NULL;
+    /* errno is by now of something else; what failed for good fails once more, with its reason */
+    if (fputc('\n', stream) == EOF || fflush(stream) != 0) return strerror(errno);
+    return "an earlier write failed";
 }
 
 bool output_close(output *o) {
@@ -291,7 +293,9 @@ static void put_back(output *o) {
         (void)unlink(o->path);
         return;
     }
-    (void)rename(o->earlier, o->path);
+    if (rename(o->earlier, o->path) != 0)
+        (void)complain("%s could not be put back: it is %s until the next run", o->path,
+                       o->earlier);
     forget(o->earlier);
     free(o->earlier);
     o->earlier = NULL;

@@ -16,46 +16,68 @@
 #include "common/keep.h"
 #include "common/message.h"
 #include "common/settings.h"
+#include "common/text.h"
 
 static const char COMPLETE[] = "# complete,";
 
-enum { LINE_BYTES = 4096, HASH_BYTES = 17 /* with the line's end */ };
+enum { LINE_BYTES = 4096, TITLE_BYTES = 128, HASH_BYTES = 17 /* with the line's end */ };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void write_title(FILE *to, const partial_runs *runs) {
-    (void)fprintf(to, "# sqrtdk %s, unfinished: complete runs in the order they ended\n",
-                  runs->command);
+static void title_of(const partial_runs *runs, char title[TITLE_BYTES]) {
+    (void)snprintf(title, TITLE_BYTES,
+                   "# sqrtdk %s, unfinished: complete runs in the order they ended\n",
+                   runs->command);
 }
 
-static void write_settings(FILE *to, const partial_runs *runs, const char *settings) {
-    write_title(to, runs);
-    for (const char *line = settings; *line;) {
+/* What stands before the runs. */
+typedef struct beginning {
+    const partial_runs *runs;
+    const char *settings;
+} beginning;
+
+static void print_settings(FILE *to, const void *context) {
+    const beginning *b = context;
+    char title[TITLE_BYTES];
+    title_of(b->runs, title);
+    (void)fputs(title, to);
+    for (const char *line = b->settings; *line;) {
         int length = (int)strcspn(line, "\n");
         (void)fprintf(to, "# %.*s\n", length, line);
         line += length + (line[length] == '\n');
     }
 }
 
-static void write_format(FILE *to, const partial_runs *runs) {
+static void print_format(FILE *to, const void *context) {
+    const beginning *b = context;
     (void)fprintf(to, "# results_version = %d\n", (int)RESULTS_VERSION);
-    runs->header(to, runs->context);
+    b->runs->header(to, b->runs->context);
+}
+
+typedef struct one_run {
+    const partial_runs *runs;
+    tt_size i;
+} one_run;
+
+static void print_run(FILE *to, const void *context) {
+    const one_run *one = context;
+    one->runs->rows(to, one->runs->context, one->i);
+    (void)fputs(COMPLETE, to);
+    one->runs->end(to, one->runs->context, one->i);
+    (void)fputc(',', to);
 }
 
 /* A complete run, with a hash of its lines; NULL, or why it did not arrive. */
-static const char *write_run(FILE *to, const partial_runs *runs, tt_size i) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *lines = open_memstream(&text, &size);
-    if (!lines) return strerror(errno);
-    runs->rows(lines, runs->context, i);
-    (void)fputs(COMPLETE, lines);
-    runs->end(lines, runs->context, i);
-    (void)fputc(',', lines);
-    const char *reason = fclose(lines) == 0 ? NULL : strerror(errno);
-    if (!reason) (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
+static const char *write_run(partial *p, tt_size i) {
+    FILE *to = p->file.stream;
+    const one_run one = {p->runs, i};
+    size_t size;
+    char *text = text_print(print_run, &one, &size);
+    if (!text) return strerror(ENOMEM);
+    (void)fprintf(to, "%s%016" PRIx64 "\n", text, hash_text(HASH_START, text, size));
     free(text);
-    return reason ? reason : output_flush(to);
+    p->holds = true;
+    return output_flush(to);
 }
 
 /* ---- Reading back ---------------------------------------------------------------------------- */
@@ -65,37 +87,34 @@ typedef enum found_kind {
     FOUND_EMPTY,   /* the file is */
     FOUND_OTHER,   /* its settings are others */
     FOUND_VERSION, /* its bits are those of another results version */
+    FOUND_MEMORY,  /* there is none to tell, or to take them over */
     FOUND_DAMAGED  /* its beginning is cut off, or a complete run is not what was written */
 } found_kind;
 
 /* Whether the file goes on with this text. */
-static found_kind compare_text(FILE *from, const char *text, size_t size, found_kind otherwise) {
-    for (size_t i = 0; i < size; i++) {
+static found_kind compare_text(FILE *from, text_printer *print, const beginning *b,
+                               found_kind otherwise) {
+    size_t size;
+    char *text = text_print(print, b, &size);
+    found_kind kind = text ? FOUND_GOOD : FOUND_MEMORY;
+    for (size_t i = 0; kind == FOUND_GOOD && i < size; i++) {
         int c = fgetc(from);
-        if (c == EOF) return FOUND_DAMAGED;
-        if (c != (unsigned char)text[i]) return otherwise;
+        if (c == EOF)
+            kind = FOUND_DAMAGED;
+        else if (c != (unsigned char)text[i])
+            kind = otherwise;
     }
-    return FOUND_GOOD;
+    free(text);
+    return kind;
 }
 
 /* Compares the file's beginning with what would be written now. */
-static found_kind compare_beginning(FILE *from, const partial_runs *runs, const char *settings) {
-    char *text = NULL;
-    size_t size = 0, settings_size = 0;
-    FILE *expected = open_memstream(&text, &size);
-    if (!expected) return FOUND_DAMAGED;
-    write_settings(expected, runs, settings);
-    if (fflush(expected) == 0) settings_size = size;
-    write_format(expected, runs);
-    found_kind kind = fclose(expected) == 0 ? FOUND_GOOD : FOUND_DAMAGED;
-    int first = fgetc(from);
-    if (first == EOF) kind = FOUND_EMPTY;
+static found_kind compare_beginning(FILE *from, const beginning *b) {
+    const int first = fgetc(from);
+    if (first == EOF) return FOUND_EMPTY;
     (void)ungetc(first, from);
-    if (kind == FOUND_GOOD) kind = compare_text(from, text, settings_size, FOUND_OTHER);
-    if (kind == FOUND_GOOD)
-        kind = compare_text(from, text + settings_size, size - settings_size, FOUND_VERSION);
-    free(text);
-    return kind;
+    const found_kind kind = compare_text(from, print_settings, b, FOUND_OTHER);
+    return kind == FOUND_GOOD ? compare_text(from, print_format, b, FOUND_VERSION) : kind;
 }
 
 /* The last line of a run, behind which stands the hash of all before it; the line loses both. */
@@ -123,13 +142,15 @@ static bool read_line(const partial_runs *runs, char *line, uint64_t *hash) {
 }
 
 /* Whatever follows the last complete run is ignored. */
-static found_kind read_found(FILE *from, const char *settings, const partial_runs *runs) {
+static found_kind read_found(FILE *from, const beginning *b) {
     char line[LINE_BYTES];
     uint64_t hash = HASH_START;
-    found_kind result = compare_beginning(from, runs, settings);
+    found_kind result = compare_beginning(from, b);
+    errno = 0;
     while (result == FOUND_GOOD && fgets(line, sizeof line, from)) {
         if (!strchr(line, '\n')) break; /* cut off in the middle of a line */
-        if (!read_line(runs, line, &hash)) result = FOUND_DAMAGED;
+        if (!read_line(b->runs, line, &hash))
+            result = errno == ENOMEM ? FOUND_MEMORY : FOUND_DAMAGED;
     }
     return result;
 }
@@ -138,7 +159,9 @@ static found_kind read_found(FILE *from, const char *settings, const partial_run
 
 /* Takes over what an interrupted command left. */
 static bool take_over(partial *p, const char *settings) {
-    const found_kind kind = read_found(p->found, settings, p->runs);
+    const beginning b = {p->runs, settings};
+    const found_kind kind = read_found(p->found, &b);
+    if (kind == FOUND_MEMORY) return complain_of_memory();
     if (kind == FOUND_OTHER)
         return complain("--resume: %s is from a run with other settings (they stand at its "
                         "beginning); run without --resume, or with another --output",
@@ -167,14 +190,9 @@ static bool keep_found(const partial *p) {
     const bool csv = length > 4 && strcmp(p->target + length - 4, ".csv") == 0;
     const char *const ending[] = {csv ? ".csv.partial" : ".partial"};
     kept k;
-    char *title = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&title, &size);
-    if (!to) return complain("out of memory");
-    write_title(to, p->runs);
-    const bool worth = fclose(to) != 0 || is_worth_keeping(p->found, title);
-    free(title);
-    if (!worth) return true;
+    char title[TITLE_BYTES];
+    title_of(p->runs, title);
+    if (!is_worth_keeping(p->found, title)) return true;
     bool good = keep_aside(&k, p->target, ending, 1);
     if (good && k.count > 0)
         (void)complain("what --resume would go on from is kept as %s", k.to[0]);
@@ -184,9 +202,9 @@ static bool keep_found(const partial *p) {
 
 /* Only one run at a time may write to an output. The lock is on the partial file, as found and as
  * written, and ends with the program. */
-static bool lock(const partial *p, FILE *file) {
+static bool lock(const partial *p, int file) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fileno(file), F_SETLK, &whole) == 0) return true;
+    if (fcntl(file, F_SETLK, &whole) == 0) return true;
     if (errno == EACCES || errno == EAGAIN)
         return complain("another run is writing %s; expected another --output", p->target);
     return complain("cannot lock %s: %s", p->path, strerror(errno));
@@ -201,25 +219,28 @@ static bool open_found(partial *p) {
     struct stat info;
     if (!output_make_folders(p->path)) return cannot_write(p->path, strerror(errno));
     int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-    if (fd < 0) return cannot_write(p->path, strerror(errno));
+    if (fd < 0 || fstat(fd, &info) != 0) return cannot_write(p->path, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return cannot_write(p->path, "it is no regular file");
+    if (!lock(p, fd)) return false;
+    p->own = info.st_size == 0;
     p->found = fdopen(fd, "r+");
-    if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path, strerror(errno));
-    if (S_ISREG(info.st_mode)) return lock(p, p->found);
-    return cannot_write(p->path, "it is no regular file");
+    return p->found || cannot_write(p->path, strerror(errno));
 }
 
 /* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
  * complete, and locked, before it takes the found one's place. */
 static bool start_anew(partial *p, const char *settings) {
     const partial_runs *runs = p->runs;
-    if (!output_open(&p->file, p->path) || !lock(p, p->file.stream)) return false;
-    write_settings(p->file.stream, runs, settings);
-    write_format(p->file.stream, runs);
+    if (!output_open(&p->file, p->path) || !lock(p, fileno(p->file.stream))) return false;
+    const beginning b = {runs, settings};
+    print_settings(p->file.stream, &b);
+    print_format(p->file.stream, &b);
     const char *reason = output_flush(p->file.stream);
     for (tt_size i = 0; !reason && i < runs->count; i++)
-        if (runs->complete(runs->context, i)) reason = write_run(p->file.stream, runs, i);
+        if (runs->complete(runs->context, i)) reason = write_run(p, i);
     if (reason) return cannot_write(p->path, reason);
     const bool good = output_commit(&p->file);
+    p->own = p->own || good;
     output_settle(&p->file);
     return good;
 }
@@ -241,7 +262,7 @@ static char *path_of(const char *target) {
 bool partial_open(partial *p, const char *target, const char *settings, const partial_runs *runs,
                   bool resume) {
     *p = (partial){.path = path_of(target), .target = target, .runs = runs};
-    if (!p->path) return complain("out of memory");
+    if (!p->path) return complain_of_memory();
     if (!open_found(p) || !(resume ? take_over(p, settings) : keep_found(p))) return false;
     if (resume && !has_complete(runs))
         (void)complain("--resume: nothing to go on from; this starts at the beginning");
@@ -249,15 +270,18 @@ bool partial_open(partial *p, const char *target, const char *settings, const pa
 }
 
 bool partial_add(partial *p, tt_size i) {
-    const char *reason = write_run(p->file.stream, p->runs, i);
+    const char *reason = write_run(p, i);
     return !reason || cannot_write(p->path, reason);
 }
 
-void partial_remove(const partial *p) {
-    if (p->path) (void)unlink(p->path);
+bool partial_remove(const partial *p) {
+    return !p->path || unlink(p->path) == 0 ||
+           complain("cannot remove %s: %s", p->path, strerror(errno));
 }
 
 void partial_close(partial *p) {
+    /* while the lock holds */
+    if (p->own && !p->holds) (void)unlink(p->path);
     output_discard(&p->file);
     if (p->found) (void)fclose(p->found);
     free(p->path);

@@ -32,6 +32,8 @@ typedef struct partial {
     char *path;
     const char *target;
     const partial_runs *runs;
+    bool own;    /* what stands at this path is this command's, or empty */
+    bool holds;  /* a complete run */
     FILE *found; /* as an interrupted command left it */
     output file; /* as written now */
 } partial;
@@ -46,8 +48,10 @@ bool partial_open(partial *p, const char *target, const char *settings, const pa
 /* Adds a complete run; false, and one line, if it could not be written. */
 bool partial_add(partial *p, tt_size i);
 
-/* Removes the file of what is done. */
-void partial_remove(const partial *p);
+/* Removes the file of what is done; false, and one line, if it stays. */
+bool partial_remove(const partial *p);
+
+/* Removes the file, too, if no run in it is complete: there is nothing to go on from. */
 void partial_close(partial *p);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -40,13 +41,19 @@ void progress_line(const progress *p, double seconds, char line[PROGRESS_WIDTH +
                        p->unit);
 }
 
+/* Over the line before, with blanks and no escape sequence: not every terminal knows one. */
+static void replace_line(progress *p, const char *line) {
+    const int width = (int)strlen(line), rest = p->width > width ? p->width - width : 0;
+    (void)fprintf(stderr, "\r%s%*s%.*s", line, rest, "", width == 0, "\r");
+    (void)fflush(stderr);
+    p->width = width;
+}
+
 static void draw(progress *p) {
     char line[PROGRESS_WIDTH + 1];
-    double seconds = progress_seconds(p);
-    progress_line(p, seconds, line);
-    (void)fprintf(stderr, "\r%s\033[K", line);
-    (void)fflush(stderr);
-    p->drawn = seconds;
+    p->drawn = progress_seconds(p);
+    progress_line(p, p->drawn, line);
+    replace_line(p, line);
 }
 
 void progress_advance(progress *p, tt_size steps, double work) {
@@ -65,5 +72,5 @@ void progress_item(progress *p, const char *format, ...) {
 }
 
 void progress_end(progress *p) {
-    if (p->shown) (void)fputs("\r\033[K", stderr);
+    if (p->shown) replace_line(p, "");
 }

@@ -21,6 +21,7 @@ typedef struct progress {
     tt_size steps_done;
     char last[PROGRESS_WIDTH + 1]; /* of the item done last, "" before the first */
     struct timespec start;
+    int width;    /* of the line as it stands there */
     double drawn; /* seconds after start of the last drawing */
 } progress;
 

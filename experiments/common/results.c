@@ -1,5 +1,6 @@
 #include "common/results.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "common/keep.h"
 #include "common/message.h"
+#include "common/quote.h"
 #include "common/settings.h"
 #include "common/text.h"
 
@@ -31,7 +33,7 @@ static const char *own_ending(const char *path) {
 
 static bool open_beside(results *r, int f, const char *ending) {
     char *path = output_beside(r->path, ending);
-    bool good = path || complain("out of memory");
+    bool good = path || complain_of_memory();
     if (good && output_is_direct(path)) good = complain("cannot write %s: no regular file", path);
     good = good && output_open(&r->file[f], path);
     free(path);
@@ -79,12 +81,12 @@ static void add_ending(earlier *e, const char *ending) {
 
 /* Compares settings with the file's first paragraph, and finds the line that lists its set. */
 static void read_meta(earlier *e, FILE *from, const char *settings) {
-    bool first = true;
+    bool first = true, fresh = true; /* a long line comes in pieces */
     e->same = true;
-    while (fgets(e->line, sizeof e->line, from)) {
-        const size_t length = strlen(e->line);
-        if (!first && strncmp(e->line, BESIDE, strlen(BESIDE)) == 0) return;
-        if (first && e->line[0] == '\n') {
+    for (size_t length; fgets(e->line, sizeof e->line, from); fresh = e->line[length - 1] == '\n') {
+        length = strlen(e->line);
+        if (!first && fresh && strncmp(e->line, BESIDE, strlen(BESIDE)) == 0) return;
+        if (first && fresh && e->line[0] == '\n') {
             first = false;
             e->same = e->same && *settings == '\0';
         } else if (first) {
@@ -128,16 +130,20 @@ static void look(earlier *e, const results *r, const char *settings) {
     free(path);
 }
 
-/* Files of a replaced set that the new one does not have. */
-static void remove_stale(const results *r, const earlier *e) {
-    for (int i = 0; i < e->count; i++) {
+/* Files of a replaced set that the new one does not have: false, and one line, if one stays. */
+static bool remove_stale(const results *r, const earlier *e) {
+    bool good = true;
+    for (int i = 0; good && i < e->count; i++) {
         bool stays = e->ending[i][0] != '_';
         for (int f = 1; f < r->count; f++)
             stays = stays || (r->endings[f] && strcmp(r->endings[f], e->ending[i]) == 0);
-        char *path = stays ? NULL : output_beside(r->path, e->ending[i]);
-        if (path) (void)unlink(path);
+        if (stays) continue;
+        char *path = output_beside(r->path, e->ending[i]);
+        if (!path || (unlink(path) != 0 && errno != ENOENT))
+            good = complain("cannot remove %s: %s", path ? path : e->ending[i], strerror(errno));
         free(path);
     }
+    return good;
 }
 
 /* ---- Putting in place ------------------------------------------------------------------------ */
@@ -178,7 +184,7 @@ static bool take_places(results *r, const char *settings) {
     }
     if (good && k.count > 0)
         (void)complain("%s, of other settings, is kept as %s", k.from[0], k.to[0]);
-    if (good && !give_way) remove_stale(r, &before);
+    if (good && !give_way) good = remove_stale(r, &before);
     kept_free(&k);
     return good;
 }
@@ -187,7 +193,7 @@ bool results_commit(results *r) {
     sigset_t signals;
     if (r->direct) return output_close(&r->file[0]);
     char *settings = settings_describe(r->options);
-    if (!settings) return complain("out of memory");
+    if (!settings) return complain_of_memory();
     write_meta(r, settings);
     bool good = close_all(r) && may_replace_all(r);
     if (good) {
@@ -209,18 +215,20 @@ FILE *results_people(const results *r) {
 
 static void print_files(FILE *to, const void *context) {
     const results *r = context;
-    char *stem = output_beside(r->path, "");
-    const char *before = ", and beside it ", *part = stem ? stem : "";
-    (void)fprintf(to, "\nWritten: %s", r->path);
+    const char *before = ", and beside it ", *own = own_ending(r->path);
+    bool stem = true;
+    (void)fputs("\nWritten: ", to);
+    quote_print(to, r->path, strlen(r->path));
     for (int f = 1; f <= r->count; f++) {
         const char *ending = f == r->count ? ".meta" : r->endings[f];
         if (!ending) continue;
-        (void)fprintf(to, "%s%s%s", before, part, ending);
+        (void)fputs(before, to);
+        if (stem) quote_print(to, r->path, strlen(r->path) - strlen(own));
+        (void)fputs(ending, to);
         before = ", ";
-        part = "";
+        stem = false;
     }
     (void)fputc('\n', to);
-    free(stem);
 }
 
 void results_say(const results *r, FILE *to) {

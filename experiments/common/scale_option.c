@@ -3,37 +3,22 @@
 #include "common/scale_option.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What an item may be, or the one whose name is nearest to it. */
-static void print_expected(FILE *to, const char *item, bool one) {
-    const char *names[LIST_MOST];
-    int count = 0;
-    for (; scaling_at(count); count++) names[count] = scaling_name(count);
-    const bool long_enough = strlen(item) > 2; /* "1e" is no t5 */
-    const char *nearest = long_enough ? options_nearest(item, names, count) : NULL;
-    if (nearest) {
-        (void)fprintf(to, "%s; did you mean %s?",
-                      one ? "a rule or a finite number" : "rules or finite numbers", nearest);
-        return;
-    }
-    if (!one) (void)fputs("all, ", to);
-    for (int i = 0; i < count; i++) (void)fprintf(to, "%s, ", names[i]);
-    (void)fputs(one ? "RULE*NUMBER or a finite number"
-                    : "RULE*NUMBER or finite numbers, separated by commas",
-                to);
-}
-
+/* Names what an item may be, or the one whose name is nearest to it. */
 static bool refuse(const char *text, const char *item, bool one) {
-    char *expected = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&expected, &size);
-    if (!to) return complain("out of memory");
-    print_expected(to, item, one);
-    if (fclose(to) == 0) (void)complain("--scale '%s': expected %s", text, expected);
-    free(expected);
-    return false;
+    char names[WORDS_BYTES];
+    const char *name[LIST_MOST];
+    int count = 0;
+    for (; scaling_at(count); count++) name[count] = scaling_name(count);
+    const bool long_enough = strlen(item) > 2; /* "1e" is no t5 */
+    const char *nearest = long_enough ? options_nearest(item, name, count) : NULL;
+    if (nearest)
+        return complain("--scale '%s': expected %s; did you mean %s?", text,
+                        one ? "a rule or a finite number" : "rules or finite numbers", nearest);
+    options_words(scaling_name, ", ", names);
+    return complain("--scale '%s': expected %s%s, RULE*NUMBER or %s", text, one ? "" : "all, ",
+                    names, one ? "a finite number" : "finite numbers, separated by commas");
 }
 
 static bool same(const scaling *a, const scaling *b) {

@@ -1,9 +1,10 @@
 #include "common/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/machine.h"
+#include "common/quote.h"
+#include "common/text.h"
 #include "common/version.h"
 
 static bool is_setting(const char *name) {
@@ -13,22 +14,22 @@ static bool is_setting(const char *name) {
     return true;
 }
 
-char *settings_describe(const options *o) {
-    const command_spec *command = o->command;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return NULL;
-    (void)fprintf(to, "program = sqrtdk %s\n", command->name);
-    for (int i = 0; i < command->count; i++) {
-        const option_spec *s = &command->options[i];
-        const char *value = o->text[i];
-        if (is_setting(s->name))
-            (void)fprintf(to, "%s = %s\n", s->name, !s->value && !value[0] ? "no" : value);
+static void print_settings(FILE *to, const void *context) {
+    const options *o = context;
+    (void)fprintf(to, "program = sqrtdk %s\n", o->command->name);
+    for (int i = 0; i < o->command->count; i++) {
+        const option_spec *s = &o->command->options[i];
+        const char *value = !s->value && !o->text[i][0] ? "no" : o->text[i];
+        if (!is_setting(s->name)) continue;
+        (void)fprintf(to, "%s = ", s->name);
+        quote_print(to, value, strlen(value));
+        (void)fputc('\n', to);
     }
-    if (fclose(to) == 0) return text;
-    free(text);
-    return NULL;
+}
+
+char *settings_describe(const options *o) {
+    size_t size;
+    return text_print(print_settings, o, &size);
 }
 
 static bool is_listed(const char *name, const char *const *list) {
@@ -37,26 +38,30 @@ static bool is_listed(const char *name, const char *const *list) {
     return false;
 }
 
-char *settings_given(const options *o, const char *const *but) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return NULL;
+typedef struct given {
+    const options *options;
+    const char *const *but;
+} given;
+
+static void print_given(FILE *to, const void *context) {
+    const given *g = context;
+    const options *o = g->options;
     const char *between = "";
     for (int i = 0; i < o->command->count; i++) {
         const option_spec *s = &o->command->options[i];
-        if (!is_setting(s->name) || is_listed(s->name, but) || strcmp(o->text[i], s->standard) == 0)
+        const char *value = o->text[i];
+        if (!is_setting(s->name) || is_listed(s->name, g->but) || strcmp(value, s->standard) == 0)
             continue;
-        (void)fprintf(to, "%s--%s", between, s->name);
-        if (s->value) (void)fprintf(to, " %s", o->text[i]);
+        (void)fprintf(to, "%s--%s%s", between, s->name, s->value ? " " : "");
+        for (; s->value && *value; value++) (void)fputc(*value == ',' ? ' ' : *value, to);
         between = " ";
     }
-    if (fclose(to) == 0) {
-        for (char *at = text; (at = strchr(at, ','));) *at = ' ';
-        return text;
-    }
-    free(text);
-    return NULL;
+}
+
+char *settings_given(const options *o, const char *const *but) {
+    const given g = {o, but};
+    size_t size;
+    return text_print(print_given, &g, &size);
 }
 
 const char *settings_version(void) {

@@ -11,7 +11,8 @@
 enum { RESULTS_VERSION = 5 };
 
 /* The subcommand and every option that a result depends on (all but threads, output, force, resume
- * and quiet), as "key = value" lines. The caller frees; NULL without memory. */
+ * and quiet), as "key = value" lines, each value quoted (quote.h). The caller frees; NULL without
+ * memory. */
 char *settings_describe(const options *o);
 
 /* The program's version and the commit it was built from, "0.1.0, commit 1234"; static. */

@@ -1,10 +1,11 @@
 #include "common/text.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_LEAST = 20, WIDTH_MOST = 80 };
+enum { WIDTH_LEAST = 20, WIDTH_MOST = 80, ROOM_LEAST = 4096 };
 
 int text_width(void) {
     const char *columns = getenv("COLUMNS");
@@ -49,28 +50,64 @@ void text_flow(FILE *to, const char *text, int hang) {
     }
 }
 
-void text_line(FILE *to, int hang, const char *format, ...) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory) return;
+void text_add(char *text, size_t bytes, const char *format, ...) {
+    const size_t used = strlen(text);
     va_list args;
     va_start(args, format);
-    (void)vfprintf(memory, format, args);
+    (void)vsnprintf(text + used, bytes - used, format, args);
     va_end(args);
-    if (fclose(memory) == 0) {
-        text_flow(to, text, hang);
-        if (size == 0 || text[size - 1] == '\n') (void)fputc('\n', to);
+}
+
+/* Not open_memstream: glibc's loses what it finds no memory for, and tells nobody. */
+char *text_print(text_printer *print, const void *context, size_t *size) {
+    for (size_t room = ROOM_LEAST; room < PTRDIFF_MAX; room *= 2) {
+        char *text = malloc(room);
+        FILE *to = text ? fmemopen(text, room, "w") : NULL;
+        long used = -1;
+        if (to) {
+            print(to, context);
+            if (fflush(to) == 0 && !ferror(to)) used = ftell(to);
+            (void)fclose(to);
+        }
+        if (used >= 0 && (size_t)used + 1 < room) { /* else it was full, and something is missing */
+            text[used] = '\0';
+            *size = (size_t)used;
+            return text;
+        }
+        free(text);
+        if (!to) return NULL;
     }
-    free(text);
+    return NULL;
 }
 
 void text_flow_from(FILE *to, text_printer *print, const void *context, int hang) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory) return;
-    print(memory, context);
-    if (fclose(memory) == 0) text_flow(to, text, hang);
+    size_t size;
+    char *text = text_print(print, context, &size);
+    if (text)
+        text_flow(to, text, hang);
+    else
+        print(to, context); /* without memory in lines that are too wide, but all of it */
     free(text);
+}
+
+typedef struct formatted {
+    const char *format;
+    va_list *args;
+} formatted;
+
+static void print_formatted(FILE *to, const void *context) {
+    const formatted *f = context;
+    va_list args;
+    va_copy(args, *f->args);
+    (void)vfprintf(to, f->format, args);
+    va_end(args);
+    (void)fputc('\n', to);
+}
+
+void text_line(FILE *to, int hang, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const formatted f = {format, &args};
+    text_flow_from(to, print_formatted, &f, hang);
+    va_end(args);
 }

@@ -16,8 +16,17 @@ void text_flow(FILE *to, const char *text, int hang);
 /* Formats one paragraph or row and lets it flow, with a line end. */
 void text_line(FILE *to, int hang, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* What `print` prints, flowed. */
+/* Prints to a stream; here it may be asked to do so more than once. */
 typedef void text_printer(FILE *to, const void *context);
+
+/* What it prints, flowed; without memory unbroken. */
 void text_flow_from(FILE *to, text_printer *print, const void *context, int hang);
+
+/* What it prints as a string, which may hold zeros and is followed by one; the caller frees. NULL
+ * without memory. */
+char *text_print(text_printer *print, const void *context, size_t *size);
+
+/* Adds to a text in an array of so many bytes; what does not fit is cut off. */
+void text_add(char *text, size_t bytes, const char *format, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -288,7 +288,7 @@ static bool add_job(job_list *list, job j) {
     if (list->count == list->capacity) {
         const tt_size capacity = 2 * list->capacity + 16;
         job *more = realloc(list->job, (size_t)capacity * sizeof *more);
-        if (!more) return complain("out of memory");
+        if (!more) return complain_of_memory();
         list->job = more;
         list->capacity = capacity;
     }

@@ -248,7 +248,7 @@ static bool take_mask(const mask_request *mask, const array *a, const mask_sizes
                       s->queries, s->keys))
         return false;
     out->allowed = malloc((size_t)(out->batches * out->heads * size));
-    if (!out->allowed) return complain("out of memory");
+    if (!out->allowed) return complain_of_memory();
     unsigned char *to = out->allowed;
     for (tt_size b = 0; b < out->batches; b++)
         for (tt_size h = 0; h < out->heads; h++)
@@ -269,7 +269,7 @@ static bool take_key_lengths(const char *path, const array *a, const mask_sizes 
                         array_shape(shape, a), s->batch);
     }
     out->key_lengths = malloc((size_t)s->batch * sizeof *out->key_lengths);
-    if (!out->key_lengths) return complain("out of memory");
+    if (!out->key_lengths) return complain_of_memory();
     for (tt_size b = 0; b < s->batch; b++) {
         double length = a->data[b];
         if (!(length >= 0 && length <= (double)s->keys && length == floor(length))) {

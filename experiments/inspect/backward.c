@@ -210,7 +210,7 @@ int layer_backward_measure(const char *name, const head_files *f, const tt_scale
     if (!f->d_out.data) drawn = head_gradients_draw(f, seed);
     const tt_tensor d_out = tt_tensor_view(f->d_out.data ? f->d_out.data : drawn.data,
                                            f->batch * f->heads, f->queries, f->d_v);
-    bool good = (visit_new(&s, f, rounded) && d_out.data) || complain("out of memory");
+    bool good = (visit_new(&s, f, rounded) && d_out.data) || complain_of_memory();
     heads_context context = {&s, d_out};
     const head_visitor visitor = {add_head, &context};
     good = good && head_gradients_compute(&g, f, rule, d_out, &visitor);

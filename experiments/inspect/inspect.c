@@ -73,7 +73,7 @@ typedef struct request {
 static bool read_paths(const request *q, const char *name, path_list *out) {
     const char *whole = options_text(q->text, name);
     out->text = strdup(whole);
-    if (!out->text) return complain("out of memory");
+    if (!out->text) return complain_of_memory();
     char *at = out->text;
     while (*at) {
         char *comma = at + strcspn(at, ",");
@@ -154,6 +154,8 @@ static bool read_request(request *q) {
 
 enum { STATISTICS, WEIGHTS, FACTORS, SIGNAL, ERRORS, FILES };
 
+enum { SAVED = SAVED_GRADIENTS + 1 };
+
 typedef struct run {
     const request *request;
     inspect_layer layers[LIST_MOST];
@@ -163,13 +165,14 @@ typedef struct run {
     int backward_count;
     int layer; /* the one at work; at the end, their count */
     results files;
+    output saved[SAVED]; /* --save-gradients and behind them --save-weights */
 } run;
 
 static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
     const tt_size heads = f->batch * f->heads;
     bool *wanted = calloc((size_t)heads, sizeof *wanted);
     if (!wanted) {
-        (void)complain("out of memory");
+        (void)complain_of_memory();
         return false;
     }
     for (tt_size e = 0; e < heads; e++)
@@ -191,10 +194,13 @@ static void write_figure(const run *r, const head_files *f, const kept_weights *
     }
 }
 
-static bool save(const request *q, const head_files *f, const kept_weights *w) {
-    return (!q->save_weights[0] || kept_weights_write(w, f, q->save_weights)) &&
-           (!q->save_gradients[0] || save_gradients(f, &q->rules.rule[q->rules.used]->rule,
-                                                    (uint64_t)q->seed, q->save_gradients));
+static bool save(run *r, const head_files *f, const kept_weights *w) {
+    const request *q = r->request;
+    return (!q->save_weights[0] ||
+            kept_weights_write(w, f, q->save_weights, &r->saved[SAVED_GRADIENTS])) &&
+           (!q->save_gradients[0] ||
+            save_gradients(f, &q->rules.rule[q->rules.used]->rule, (uint64_t)q->seed,
+                           q->save_gradients, r->saved));
 }
 
 static int measure_layer(run *r, const head_files *f) {
@@ -207,7 +213,7 @@ static int measure_layer(run *r, const head_files *f) {
     if (code == EXIT_OK) {
         write_figure(r, f, &w);
         r->layer++;
-        if (!save(q, f, &w)) code = EXIT_FAILED;
+        if (!save(r, f, &w)) code = EXIT_FAILED;
     }
     kept_weights_free(&w);
     return code;
@@ -299,9 +305,11 @@ static int run_all(run *r) {
     int code = EXIT_OK;
     while (code == EXIT_OK && r->layer < q->q.count) code = run_layer(r);
     if (code == EXIT_OK) write_csvs(r);
-    if (code == EXIT_OK && !results_commit(&r->files)) code = EXIT_FAILED;
+    if (code == EXIT_OK && !(output_commit_all(r->saved, SAVED) && results_commit(&r->files)))
+        code = EXIT_FAILED;
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
+    for (int i = 0; i < SAVED; i++) output_discard(&r->saved[i]);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);
     for (int n = 0; n < r->factor_count; n++) factor_layer_free(&r->factors[n]);
     return code;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/message.h"
+#include "common/text.h"
 
 static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -26,22 +27,22 @@ static bool read_numbers(const options *o, int count, int64_t number[LIST_MOST])
                                       options_text(o, "layers"), given, count);
 }
 
-/* All names, each with its end: paths' stems, or numbers. */
-static char *names_text(const char *const *paths, const int64_t *number, int count) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return NULL;
-    for (int i = 0; i < count; i++) {
-        if (number)
-            (void)fprintf(to, "%lld", (long long)number[i]);
+typedef struct named {
+    const char *const *paths;
+    const int64_t *number; /* NULL: the paths' stems are the names */
+    int count;
+} named;
+
+/* All names, each with its end. */
+static void print_names(FILE *to, const void *context) {
+    const named *n = context;
+    for (int i = 0; i < n->count; i++) {
+        if (n->number)
+            (void)fprintf(to, "%lld", (long long)n->number[i]);
         else
-            print_stem(to, paths[i]);
+            print_stem(to, n->paths[i]);
         (void)fputc('\0', to);
     }
-    if (fclose(to) == 0) return text;
-    free(text);
-    return NULL;
 }
 
 static bool all_differ(const char *const *paths, int count, const layer_names *names) {
@@ -59,8 +60,10 @@ bool layer_names_read(const options *o, const char *const *paths, int count, lay
     const bool given = options_given(o, "layers");
     out->text = NULL;
     if (given && !read_numbers(o, count, number)) return false;
-    out->text = names_text(paths, given ? number : NULL, count);
-    if (!out->text) return complain("out of memory");
+    const named all = {paths, given ? number : NULL, count};
+    size_t size;
+    out->text = text_print(print_names, &all, &size);
+    if (!out->text) return complain_of_memory();
     const char *at = out->text;
     for (int i = 0; i < count; i++, at = strchr(at, '\0') + 1) out->name[i] = at;
     return all_differ(paths, count, out);

@@ -5,6 +5,7 @@
 
 #include "common/csv.h"
 #include "common/format.h"
+#include "common/quote.h"
 #include "common/text.h"
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -215,7 +216,9 @@ typedef struct layer_text {
 static void print_layer(FILE *to, const void *context) {
     const layer_text *t = context;
     const inspect_layer *l = t->layer;
-    (void)fprintf(to, "Layer %s: %s\n", l->name, l->path);
+    (void)fprintf(to, "Layer %s: ", l->name);
+    quote_print(to, l->path, strlen(l->path));
+    (void)fputc('\n', to);
     if (l->batch > 1) (void)fprintf(to, "%td batch entries, ", l->batch);
     (void)fprintf(to, "%td heads, %td queries, %td keys, d_k %td, mask %s, scale %s\n", l->heads,
                   l->queries, l->keys, l->d_k, t->mask, t->rules->rule[t->rules->used]->name);

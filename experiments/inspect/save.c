@@ -5,17 +5,13 @@
 #include <string.h>
 
 #include "common/message.h"
-#include "common/output.h"
 #include "common/stats.h"
-#include "heads/head_gradients.h"
 #include "heads/npy.h"
 
-static bool write_array(const char *path, int ndim, const ptrdiff_t *dim, const double *data) {
-    output o;
-    if (!output_open(&o, path)) return false;
-    bool good = npy_write(o.stream, ndim, dim, data) && output_close(&o) && output_commit(&o);
-    output_discard(&o);
-    return good;
+static bool write_array(output *to, const char *path, int ndim, const ptrdiff_t *dim,
+                        const double *data) {
+    return output_open(to, path) && npy_write(to->stream, ndim, dim, data) && output_close(to) &&
+           output_may_replace(to);
 }
 
 /* The shape of Q with another last dimension. */
@@ -44,13 +40,13 @@ bool kept_weights_new(kept_weights *w, const head_files *f, const bool *wanted, 
         return true;
     }
     kept_weights_free(w);
-    return complain("out of memory");
+    return complain_of_memory();
 }
 
-bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path) {
+bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path, output *to) {
     ptrdiff_t dim[ARRAY_MAX_DIMS];
     shape_like_q(f, f->keys, dim);
-    return write_array(path, f->q.ndim, dim, w->data);
+    return write_array(to, path, f->q.ndim, dim, w->data);
 }
 
 void kept_weights_free(kept_weights *w) {
@@ -70,48 +66,42 @@ static bool finite(const head_gradients *g) {
     return true;
 }
 
-enum { D_OUT = HEAD_GRADIENTS, ARRAYS };
-
-/* Opens folder/name.npy, writes and closes it; it is not in place yet. */
+/* Writes folder/name.npy. */
 static bool write_one(output *o, const char *folder, const char *name, int ndim,
                       const ptrdiff_t *dim, const double *data) {
     size_t size = strlen(folder) + strlen(name) + sizeof "/.npy";
     char *path = malloc(size);
-    if (!path) return complain("out of memory");
+    if (!path) return complain_of_memory();
     (void)snprintf(path, size, "%s/%s.npy", folder, name);
-    bool good = output_open(o, path) && npy_write(o->stream, ndim, dim, data) && output_close(o);
+    bool good = write_array(o, path, ndim, dim, data);
     free(path);
     return good;
 }
 
-/* All of them or none. */
 static bool write_all(const head_gradients *g, const head_files *f, tt_tensor drawn,
-                      const char *folder) {
-    output o[ARRAYS] = {{.path = NULL}};
+                      const char *folder, output to[SAVED_GRADIENTS]) {
     ptrdiff_t out_dim[ARRAY_MAX_DIMS];
     bool good = true;
     shape_like_q(f, f->d_v, out_dim);
     for (int i = 0; good && i < HEAD_GRADIENTS; i++) {
         const array *shape = head_gradient_shape(f, i);
-        good =
-            write_one(&o[i], folder, head_gradient_name(i), shape->ndim, shape->dim, g->of[i].data);
+        good = write_one(&to[i], folder, head_gradient_name(i), shape->ndim, shape->dim,
+                         g->of[i].data);
     }
     if (good && drawn.data)
-        good = write_one(&o[D_OUT], folder, "dO", f->q.ndim, out_dim, drawn.data);
-    good = good && output_commit_all(o, ARRAYS);
-    for (int i = 0; i < ARRAYS; i++) output_discard(&o[i]);
+        good = write_one(&to[HEAD_GRADIENTS], folder, "dO", f->q.ndim, out_dim, drawn.data);
     return good;
 }
 
 bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t seed,
-                    const char *folder) {
+                    const char *folder, output to[SAVED_GRADIENTS]) {
     head_gradients g = {{{0, 0, 0, NULL}}};
     tt_tensor drawn = {0, 0, 0, NULL};
     tt_tensor d_out = tt_tensor_view(f->d_out.data, f->batch * f->heads, f->queries, f->d_v);
     if (!d_out.data) d_out = drawn = head_gradients_draw(f, seed);
     bool good = d_out.data || complain("--save-gradients: out of memory");
     good = good && head_gradients_compute(&g, f, rule, d_out, NULL) && finite(&g) &&
-           write_all(&g, f, drawn, folder);
+           write_all(&g, f, drawn, folder, to);
     head_gradients_free(&g);
     tt_tensor_free(&drawn);
     return good;

@@ -32,7 +32,8 @@ static const option_words WORDS[] = {
 
 static const option_spec OPTIONS[] = {
     {"axes", "NAME", "plane", "cells are (sigma0, kappa), or with lr (rule, d_k, lr): "},
-    {"sigma0", "LIST", "0.25..32", "deviation of the first logits; a..b: a, 2a, ... up to b"},
+    {"sigma0", "LIST", "0.25..32",
+     "deviation of the first logits; a..b: a, 2a, 4a, ... while <= b"},
     {"kappa", "LIST", "0.25..1024", "nominal step in logits"},
     {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
     {"lr", "LIST", "", "with --axes lr, which needs it: learning rates"},
@@ -104,17 +105,10 @@ static bool read_axes(request *q) {
 }
 
 static bool refuse_optimizers(const char *text) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&list, &size);
-    if (!to) return complain("out of memory");
-    for (int i = 0; optimizer_name(i); i++)
-        (void)fprintf(to, "%s%s", i > 0 ? ", " : "", optimizer_name(i));
-    if (fclose(to) == 0)
-        (void)complain("--optimizer '%s': expected, separated by commas, each once, names of %s",
-                       text, list);
-    free(list);
-    return false;
+    char list[WORDS_BYTES];
+    options_words(optimizer_name, ", ", list);
+    return complain("--optimizer '%s': expected, separated by commas, each once, names of %s", text,
+                    list);
 }
 
 static bool read_optimizers(request *q) {
@@ -274,8 +268,7 @@ static int finish(running *r) {
     if (!q->direct && !results_open(to, &q->used, q->endings, FILES)) return EXIT_FAILED;
     map_csv(to->file[CELLS].stream, &r->map);
     if (to->file[CURVES].stream) map_curves_csv(to->file[CURVES].stream, &r->map);
-    if (!results_commit(to)) return EXIT_FAILED;
-    partial_remove(&r->partial);
+    if (!results_commit(to) || !partial_remove(&r->partial)) return EXIT_FAILED;
     if (q->quiet) return EXIT_OK;
     map_tables(results_people(to), &r->map);
     results_say(to, results_people(to));
@@ -323,7 +316,7 @@ static int run_map(const options *o) {
     int code = EXIT_FAILED;
     stop_catch_signals();
     if (!r.settings || !given)
-        (void)complain("out of memory");
+        (void)complain_of_memory();
     else if (!map_new(&r.map, &q.config))
         (void)complain(
             "--d-k, --seed and the lists of both axes: memory cannot hold a cell for each");

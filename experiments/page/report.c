@@ -11,6 +11,8 @@
 
 #include "common/message.h"
 #include "common/output.h"
+#include "common/quote.h"
+#include "common/text.h"
 #include "page/beside.h"
 #include "stall/stall.h"
 
@@ -71,14 +73,17 @@ static const char *const OF_BANDS[] = {"d_k",  "scale",        "optimizer", "lr"
                                        "step", "ratio_median", "ratio_q1",  "ratio_q3"};
 enum { COLUMNS = 8, FIELDS_MOST = 256 };
 
-/* The columns of these names of a CSV, as a CSV; the caller frees. NULL if it lacks one, or without
- * memory. */
-static char *columns_of(const char *csv, const char *const name[COLUMNS]) {
-    char *out = NULL;
-    size_t bytes = 0;
+typedef struct some_columns {
+    const char *csv;
+    const char *const *name; /* [COLUMNS] */
+    bool *lacks;             /* one of them */
+} some_columns;
+
+/* As a CSV, up to where one is lacking. */
+static void print_columns(FILE *to, const void *context) {
+    const some_columns *c = context;
+    const char *csv = c->csv, *const *name = c->name;
     int at[COLUMNS], fields = 0;
-    FILE *to = open_memstream(&out, &bytes);
-    if (!to) return NULL;
     for (int n = 0; n < COLUMNS; n++) at[n] = -1;
     for (const char *line = csv; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *field[FIELDS_MOST + 1];
@@ -94,16 +99,25 @@ static char *columns_of(const char *csv, const char *const name[COLUMNS]) {
                     strncmp(field[i], name[n], strlen(name[n])) == 0)
                     at[n] = i;
             if (at[n] < 0 || at[n] >= fields) {
-                (void)fclose(to);
-                free(out);
-                return NULL;
+                *c->lacks = true;
+                return;
             }
             (void)fprintf(to, "%s%.*s", n > 0 ? "," : "", (int)strcspn(field[at[n]], ",\n"),
                           field[at[n]]);
         }
         (void)fputc('\n', to);
     }
-    if (fclose(to) == 0) return out;
+}
+
+/* The columns of these names of the CSV at `path`; the caller frees. NULL after one line. */
+static char *columns_of(const char *path, const char *csv, const char *const name[COLUMNS]) {
+    bool lacks = false;
+    size_t size;
+    const some_columns c = {csv, name, &lacks};
+    char *out = text_print(print_columns, &c, &size);
+    if (!out) (void)complain_of_memory();
+    if (!out || !lacks) return out;
+    (void)complain("%s: expected the columns of a log of stall", path);
     free(out);
     return NULL;
 }
@@ -182,21 +196,24 @@ static bool is(const char *text, const char *from, int length) {
     return strlen(text) == (size_t)length && strncmp(text, from, (size_t)length) == 0;
 }
 
-/* It as an argument, which the caller frees; NULL where it is the default, or without memory. */
-static char *argument_of(const command_spec *command, const setting *s) {
+/* It as an argument in *out, which the caller frees; NULL where it is the default. False without
+ * memory. */
+static bool argument_of(const command_spec *command, const setting *s, char **out) {
+    *out = NULL;
     for (int i = 0; i < command->count; i++) {
         const option_spec *option = &command->options[i];
         if (!is(option->name, s->key, s->key_length)) continue;
         const char *standard = option->value ? option->standard : "no";
-        if (is(standard, s->value, s->value_length)) return NULL;
-        char *out = malloc((size_t)(s->key_length + s->value_length) + 4);
-        if (out && option->value)
-            (void)sprintf(out, "--%.*s=%.*s", s->key_length, s->key, s->value_length, s->value);
-        else if (out)
-            (void)sprintf(out, "--%.*s", s->key_length, s->key);
-        return out;
+        if (is(standard, s->value, s->value_length)) return true;
+        *out = malloc((size_t)(s->key_length + s->value_length) + 4);
+        if (*out && option->value)
+            (void)sprintf(*out, "--%.*s=%.*s", s->key_length, s->key, s->value_length, s->value);
+        else if (*out)
+            (void)sprintf(*out, "--%.*s", s->key_length, s->key);
+        if (*out) quote_undo(*out); /* names of options have no backslash */
+        return *out;
     }
-    return NULL;
+    return true;
 }
 
 /* The options of .meta's first paragraph as a command line. */
@@ -206,28 +223,32 @@ static int run_again(const command_spec *command) {
     command_spec again = *command;
     int argc = 1;
     setting s;
-    while (argc <= OPTIONS_MOST && next_setting(&at, &s)) {
-        argv[argc] = argument_of(command, &s);
+    bool good = argv[0];
+    while (good && argc <= OPTIONS_MOST && next_setting(&at, &s)) {
+        good = argument_of(command, &s, &argv[argc]);
         argc += argv[argc] != NULL;
     }
     again.run = speak;
-    const int code = command_run(&again, argc, argv);
+    const int code =
+        good ? command_run(&again, argc, argv) : message_fail(EXIT_FAILED, "out of memory");
     for (int i = 0; i < argc; i++) free(argv[i]);
     return code;
+}
+
+static void print_said(FILE *to, const void *context) {
+    int *code = *(int *const *)context;
+    now.to = to;
+    if (*code == EXIT_OK && now.command->report) *code = run_again(now.command);
 }
 
 /* What it says, as a string, "" for a command without words; the caller frees. NULL after one line.
  */
 static char *said(void) {
-    char *text = NULL;
-    size_t bytes = 0;
-    now.to = open_memstream(&text, &bytes);
-    if (!now.to) {
-        (void)complain("out of memory");
-        return NULL;
-    }
-    const int code = now.command->report ? run_again(now.command) : EXIT_OK;
-    if (fclose(now.to) == 0 && code == EXIT_OK) return text;
+    int code = EXIT_OK, *at = &code;
+    size_t size;
+    char *text = text_print(print_said, &at, &size);
+    if (!text && code == EXIT_OK) (void)complain_of_memory();
+    if (code == EXIT_OK) return text;
     free(text);
     return NULL;
 }
@@ -236,11 +257,10 @@ static char *said(void) {
 
 /* The losses of stall's log, or medians of one that is too long. */
 static bool write_log(FILE *to, const char *path) {
-    char *log = beside_text(path, ".csv"), *rows = log ? columns_of(log, OF_LOG) : NULL;
+    char *log = beside_text(path, ".csv"), *rows = log ? columns_of(path, log, OF_LOG) : NULL;
     const bool whole = rows && strlen(rows) <= LOG_BYTES_MOST;
     char *bands = rows && !whole ? beside_text(path, "_bands.csv") : NULL;
-    char *medians = bands ? columns_of(bands, OF_BANDS) : NULL;
-    if (log && !rows) (void)complain("%s: expected the columns of a log of stall", path);
+    char *medians = bands ? columns_of(path, bands, OF_BANDS) : NULL;
     if (whole || medians) write_member(to, whole ? "log" : "bands", whole ? rows : medians);
     free(log);
     free(rows);
@@ -327,7 +347,9 @@ static bool write_page(FILE *to, const char *page, const char *path) {
 /* For people: what was written, and what there might be in it. */
 static void say_written(const char *page, const char *path) {
     char *stem = output_beside(path, ""), *folder = beside_figures(path);
-    printf("Written: %s\n", page);
+    (void)fputs("Written: ", stdout);
+    quote_print(stdout, page, strlen(page));
+    (void)fputc('\n', stdout);
     if (now.figures.count == 0 && stem && folder)
         printf("It has no figures: none of this run is in %s, where\n'scripts/plots %s %s' draws "
                "them.\n",
@@ -339,13 +361,15 @@ static void say_written(const char *page, const char *path) {
 static int run_report(const options *o) {
     const char *path = o->operand, *given = options_text(o, "page");
     const char *asked = options_text(o, "output");
-    char *page = *given ? beside_read(given) : page_here();
     char *beside = output_beside(path, ".html");
+    char *page = *given ? beside_read(given) : page_here();
     output file = {.stream = NULL};
     int code = EXIT_FAILED;
     now = (reporting){.path = path, .meta = page && beside ? beside_text(path, ".meta") : NULL};
     now.command = now.meta ? command_of(now.meta) : NULL;
-    if (!page && *given)
+    if (!beside || (!page && errno == ENOMEM))
+        (void)complain_of_memory();
+    else if (!page && *given)
         (void)complain("--page '%s': %s", given, strerror(errno));
     else if (!page)
         (void)complain("the page is not there: 'make page' builds it beside the program, 'make "
@@ -353,7 +377,7 @@ static int run_report(const options *o) {
     else if (now.meta && !now.command)
         (void)complain("%s: expected results of a command of this program", path);
     else if (now.meta && output_open(&file, *asked ? asked : beside) &&
-             write_page(file.stream, page, path) && output_commit(&file)) {
+             write_page(file.stream, page, path) && output_close(&file) && output_commit(&file)) {
         code = EXIT_OK;
         if (strcmp(asked, "-") != 0) say_written(*asked ? asked : beside, path);
     }

@@ -95,7 +95,7 @@ bool recall_sweep(sweep *s, const char *path) {
     partial_runs runs = sweep_runs(s, "stall");
     ends e = {.runs = &runs};
     char *beside = output_beside(path, "_runs.csv");
-    if (!beside) return complain("out of memory");
+    if (!beside) return complain_of_memory();
     bool good =
         read_lines(path, pass, take_row, &runs) && read_lines(beside, find_columns, take_end, &e);
     for (tt_size i = 0; good && i < s->count; i++)

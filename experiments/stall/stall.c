@@ -118,6 +118,24 @@ static bool read_gain(request *q) {
                     text);
 }
 
+/* d_k, scale, optimizer, rate and seed are the key of a run: kappas that differ in their last digit
+ * may come out as one rate. */
+static bool rates_differ(const sweep *s) {
+    const sweep_config *c = &s->config;
+    for (tt_size i = 0; i < s->count; i++) {
+        const run *a = &s->runs[i];
+        const int rate = (int)(i / c->seed_count % c->rate_count);
+        for (int r = 1; r <= rate; r++) {
+            const run *b = a - (tt_size)r * c->seed_count;
+            if (b->lr == a->lr && b->optimizer == a->optimizer)
+                return complain("--lr %.17g and %.17g with --lr-unit logit are one rate, %.17g, at "
+                                "d_k %" PRId64 ", scale %s; expected kappas further apart",
+                                b->kappa, a->kappa, a->lr, a->d_k, a->scale->name);
+        }
+    }
+    return true;
+}
+
 /* Extreme rates and gains can overflow or vanish on the way to the rate that is used. */
 static bool rates_make_sense(const request *q, const sweep *s) {
     for (tt_size i = 0; i < s->count; i++) {
@@ -128,7 +146,7 @@ static bool rates_make_sense(const request *q, const sweep *s) {
                         text_of(q, "optimizer"), text_of(q, "lr"), text_of(q, "lr-unit"),
                         text_of(q, "init-gain"), c->d_k, c->scale->name, c->lr, c->kappa);
     }
-    return true;
+    return rates_differ(s);
 }
 
 /* Refuses what this machine cannot hold before anything is allocated, and runs no more runs at
@@ -232,7 +250,7 @@ static bool write_files(running *r, const report *rep) {
     if (!to->direct) {
         report_runs_csv(to->file[RUNS].stream, rep);
         report_summary_csv(to->file[SUMMARY].stream, rep);
-        if (!report_bands_csv(to->file[BANDS].stream, rep)) return complain("out of memory");
+        if (!report_bands_csv(to->file[BANDS].stream, rep)) return complain_of_memory();
     }
     return results_commit(to);
 }
@@ -260,10 +278,8 @@ static int finish(running *r) {
         return message_fail(EXIT_FAILED, "out of memory");
     }
     bool good = write_files(r, &rep);
-    if (good) {
-        partial_remove(&r->partial);
-        say_results(r, &rep);
-    }
+    good = good && partial_remove(&r->partial);
+    if (good) say_results(r, &rep);
     report_free(&rep);
     free(given);
     return good ? EXIT_OK : EXIT_FAILED;
@@ -308,7 +324,7 @@ static int run_stall(const options *o) {
     int code = EXIT_FAILED;
     stop_catch_signals();
     if (!r.settings || !sweep_new(&r.sweep, &q.config) || !sweep_measure(&r.sweep, &stop_signal))
-        (void)complain("out of memory");
+        (void)complain_of_memory();
     else if (stop_signal)
         code = interrupted(&r);
     else if (!rates_make_sense(&q, &r.sweep))
@@ -330,11 +346,12 @@ static int report_stall(const options *o, const char *path, FILE *to) {
     report rep;
     char *given = given_beside(o);
     q.text = o;
-    bool good = given && read_request(&q) &&
-                ((sweep_new(&s, &q.config) && sweep_measure(&s, &stop_signal)) ||
-                 complain("out of memory")) &&
-                recall_sweep(&s, path);
-    if (good && report_new(&rep, &s, given)) {
+    bool good =
+        (given || complain_of_memory()) && read_request(&q) &&
+        ((sweep_new(&s, &q.config) && sweep_measure(&s, &stop_signal)) || complain_of_memory()) &&
+        recall_sweep(&s, path);
+    good = good && (report_new(&rep, &s, given) || complain_of_memory());
+    if (good) {
         findings_table(to, &rep);
         findings_say(to, &rep);
         report_free(&rep);

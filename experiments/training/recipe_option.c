@@ -10,19 +10,16 @@
 
 /* ---- Optimizers and their rates -------------------------------------------------------------- */
 
+static const char *optimizer_word(int i) {
+    return optimizer_at(i) ? optimizer_at(i)->name : NULL;
+}
+
 static bool refuse(const char *text) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&list, &size);
-    if (!to) return complain("out of memory");
-    for (int i = 0; optimizer_at(i); i++)
-        (void)fprintf(to, "%s%s", i > 0 ? ", " : "", optimizer_at(i)->name);
-    if (fclose(to) == 0)
-        (void)complain("--optimizer '%s': expected, separated by commas, NAME or NAME:LR, names "
-                       "being %s, and LR finite and above 0",
-                       text, list);
-    free(list);
-    return false;
+    char list[WORDS_BYTES];
+    options_words(optimizer_word, ", ", list);
+    return complain("--optimizer '%s': expected, separated by commas, NAME or NAME:LR, names "
+                    "being %s, and LR finite and above 0",
+                    text, list);
 }
 
 static bool add(optimizer_rate *out, int *count, const optimizer *o, double lr) {
