@@ -1,6 +1,11 @@
 # sqrtdk: `make` builds the library and the program, `make test` runs the tests, `make reproduce`
 # runs the experiment and draws it. CC, CFLAGS, LDFLAGS, PREFIX and DESTDIR can be given from outside.
 
+# The next line is an error to BSD make, which can read little of the rest, and no more than a rule
+# without a recipe to GNU make.
+.error this Makefile is for GNU make, often installed as gmake:
+.DEFAULT_GOAL := all
+
 CC ?= cc
 # For the tests alone: is the library C++'s too?
 ifeq ($(origin CXX),default)
@@ -10,6 +15,9 @@ CFLAGS ?= -O2 -g
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
+
+# With it `cd` may go elsewhere.
+unexport CDPATH
 
 # What the results depend on cannot be overridden: no contraction of a*b+c other than the written
 # fma, so that gcc and clang give the same bits. What is hot is written in vectors: -O3 gains nothing.

@@ -35,6 +35,7 @@ static int run(void) {
 }
 
 int main(int argc, char **argv) {
+    (void)unsetenv("CDPATH"); /* with it the shells of tests may go elsewhere */
     if (argc == 1) return run();
     if (strcmp(argv[1], "list") == 0 && argc == 2) return list(LONG);
     if (strcmp(argv[1], "list") == 0 && argc == 3 && strcmp(argv[2], "quick") == 0)

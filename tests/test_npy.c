@@ -170,7 +170,7 @@ END_TEST
 START_TEST(integers_of_every_size_are_read_as_masks) {
     const ptrdiff_t dim[] = {3, 4};
     for (int size = 1; size <= 8; size *= 2) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "mask_u%d", size);
         expect_ramp(name, ARRAY_ALLOW_INTEGERS, size, 2, dim, 0, 1);
         snprintf(name, sizeof name, "mask_i%d", size);

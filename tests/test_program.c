@@ -1,5 +1,6 @@
 /* test_program.c: the program from outside: what it writes, says and refuses. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,27 @@ START_TEST(an_interruption_without_a_complete_run_is_nothing_to_keep) {
 }
 END_TEST
 
+/* What cannot take its place: nothing has started, so nothing is left to resume. */
+START_TEST(a_run_that_could_not_start_leaves_no_partial_file) {
+    (void)shell("rm -rf " SCRATCH "nostart* && mkdir " SCRATCH "nostart.csv");
+    assert_refused(1, "it is a folder", SMALL "--output " SCRATCH "nostart.csv");
+    ck_assert(access(SCRATCH "nostart.csv.partial", F_OK) != 0);
+    (void)shell("rm -rf " SCRATCH "nostart*");
+    write_text(SCRATCH "nostart.csv.partial", "");
+    assert_refused(2, "expected finite ones", "stall --lr 1e308 --output " SCRATCH "nostart.csv");
+    /* interrupted before the first run is complete */
+    const int code =
+        shell(TEST_PROGRAM " stall --d-k 3 --seed 0 --steps 1000000 --quiet --output " SCRATCH
+                           "nostart.csv 2>" SCRATCH "nostart.err & pid=$!; sleep 0.5; kill $pid; "
+                           "wait $pid");
+    char *said = read_whole(SCRATCH "nostart.err");
+    ck_assert_int_eq(code, 128 + SIGTERM);
+    assert_one_line(said, "interrupted; no run is complete");
+    ck_assert(access(SCRATCH "nostart.csv.partial", F_OK) != 0);
+    free(said);
+}
+END_TEST
+
 START_TEST(resume_refuses_another_results_version) {
     (void)interrupt_long_run("version", SIGINT);
     ck_assert_int_eq(shell("sed 's/^# results_version = .*/# results_version = 0/' " SCRATCH
@@ -509,6 +531,8 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
         {"stall --init-gain nan", "--init-gain 'nan': expected a number from 1e-6 to 1e6"},
         {"stall --init-gain 0x10", "--init-gain '0x10': expected a number from 1e-6 to 1e6"},
         {"stall --lr 1e300 --lr-unit logit --init-gain 1e-6", "expected finite ones above 0"},
+        {"stall --d-k 3 --scale none --lr-unit logit --lr 1.7000000000000002,1.7000000000000004",
+         "are one rate"},
         {"stall --lr 1e308", "expected finite ones above 0"},
         {"stall --output ''", "--output '': expected a file name"},
         {"stall --resume --output -", "only a regular file can be resumed"},
@@ -532,6 +556,28 @@ START_TEST(a_full_disk_is_exit_1_with_the_systems_reason) {
     if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
     assert_refused(1, strerror(ENOSPC), SMALL "--output /dev/full");
     ck_assert_int_eq(shell(TEST_PROGRAM " " SMALL "--output - --quiet >/dev/full 2>/dev/null"), 1);
+}
+END_TEST
+
+/* On a terminal that knows none of them, as TERM=dumb says. */
+START_TEST(a_terminal_gets_no_escape_sequences) {
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return;
+    char command[512], said[CAPTURE];
+    (void)snprintf(command, sizeof command,
+                   "exec env TERM=dumb " TEST_PROGRAM " " SMALL "--force --output " SCRATCH
+                   "dumb.csv >/dev/null 2>%s",
+                   ptsname(master));
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* what is written waits there */
+    ck_assert_int_eq(shell(command), 0);
+    const ssize_t length = read(master, said, sizeof said - 1);
+    ck_assert(slave >= 0 && length > 0);
+    said[length] = '\0';
+    assert_says(said, "24 of 24 runs");
+    ck_assert_ptr_null(strchr(said, '\033'));
+    ck_assert_str_eq(said + length - 1, "\r");
+    (void)close(slave);
+    (void)close(master);
 }
 END_TEST
 
@@ -632,8 +678,85 @@ START_TEST(help_lists_every_option_with_its_default) {
 }
 END_TEST
 
+/* ---- Scripts --------------------------------------------------------------------------------- */
+
+/* With CDPATH `cd` prints and may go to another project, whose setup root would then run. */
+START_TEST(no_script_follows_cdpath) {
+    ck_assert_int_eq(shell("for f in scripts/* .ci/run .ci/slow; do [ -f \"$f\" ] || continue; "
+                           "awk 'NR == 1 && !/^#!.*sh$/ { exit } /^unset CDPATH$/ { exit } "
+                           "!/^ *#/ && /(^|[ (;])cd / { exit 1 }' \"$f\" || "
+                           "{ echo \"$f: cd without unset CDPATH\"; exit 1; }; done"),
+                     0);
+    /* elsewhere lies another scripts folder */
+    ck_assert_int_eq(shell("mkdir -p " SCRATCH "elsewhere/scripts/figures && CDPATH=\"$PWD/" SCRATCH
+                           "elsewhere\" scripts/graph >" SCRATCH "graph.txt"),
+                     0);
+}
+END_TEST
+
+START_TEST(a_compiler_with_options_is_no_missing_compiler) {
+    (void)shell("mkdir -p " SCRATCH "tools && ln -sf /bin/true " SCRATCH
+                "tools/gnuplot && ln -sf /bin/false " SCRATCH "tools/apt-get");
+    ck_assert_int_eq(shell("PATH=\"$PWD/" SCRATCH
+                           "tools:$PATH\" CC='cc -O1' scripts/setup reproduce "
+                           ">" SCRATCH "setup.txt 2>&1"),
+                     0);
+    char *said = read_whole(SCRATCH "setup.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+}
+END_TEST
+
+/* An apt that finds the packages at odds with one another. */
+START_TEST(setup_says_why_apt_could_not) {
+    write_text(SCRATCH "apt-get", "#!/bin/sh\ncase $1 in update) exit 0 ;; esac\n"
+                                  "echo 'The following packages have unmet dependencies:'\n"
+                                  "echo ' gcc : Depends: gcc-12 but it is not installable'\n"
+                                  "echo 'E: Unable to correct problems'\nexit 100\n");
+    (void)shell("mkdir -p " SCRATCH "apt && mv " SCRATCH "apt-get " SCRATCH
+                "apt/ && chmod +x " SCRATCH
+                "apt/apt-get && for t in id sudo; do printf '#!/bin/sh\necho 0\n' >" SCRATCH
+                "apt/$t; chmod +x " SCRATCH "apt/$t; done");
+    ck_assert_int_eq(shell("PATH=\"$PWD/" SCRATCH
+                           "apt:$PATH\" CC=no-such-cc scripts/setup reproduce "
+                           ">/dev/null 2>" SCRATCH "setup.txt"),
+                     1);
+    char *said = read_whole(SCRATCH "setup.txt");
+    assert_says(said, "gcc : Depends: gcc-12 but it is not installable");
+    assert_says(said, "E: Unable to correct problems");
+    ck_assert_ptr_null(strstr(said, "network"));
+    free(said);
+}
+END_TEST
+
+START_TEST(another_make_is_told_that_it_takes_gnu_make) {
+    if (shell("command -v bmake >/dev/null 2>&1") != 0) return;
+    ck_assert_int_ne(shell("bmake -n >" SCRATCH "bmake.txt 2>&1"), 0);
+    char *said = read_whole(SCRATCH "bmake.txt");
+    assert_one_line(said, "this Makefile is for GNU make");
+    free(said);
+}
+END_TEST
+
+START_TEST(a_run_whose_name_begins_with_a_dollar_is_drawn) {
+    if (!have_gnuplot()) return;
+    run_quietly("", SMALL "--steps 40", "dollar");
+    (void)shell("rm -rf " SCRATCH "dollar && mkdir " SCRATCH "dollar && for f in " SCRATCH
+                "dollar*.*; do cp \"$f\" \"" SCRATCH "dollar/\\$${f##*/}\"; done");
+    ck_assert_int_eq(shell("plots=$PWD/scripts/plots && cd " SCRATCH
+                           "dollar && \"$plots\" '$dollar' '$to' >drawn.txt && "
+                           "test -s '$to/$dollar_verdict.svg'"),
+                     0);
+}
+END_TEST
+
 Suite *program_suite(void) {
-    const TTest *tests[] = {same_bytes_for_1_2_and_5_threads,
+    const TTest *tests[] = {no_script_follows_cdpath,
+                            a_compiler_with_options_is_no_missing_compiler,
+                            setup_says_why_apt_could_not,
+                            another_make_is_told_that_it_takes_gnu_make,
+                            a_run_whose_name_begins_with_a_dollar_is_drawn,
+                            same_bytes_for_1_2_and_5_threads,
                             same_bytes_under_a_locale_with_a_decimal_comma,
                             a_pair_starts_from_the_same_numbers_as_each_scale_alone,
                             the_log_is_nested_as_documented,
@@ -646,6 +769,7 @@ Suite *program_suite(void) {
                             a_damaged_run_is_not_resumed,
                             a_new_run_keeps_what_an_interrupted_one_left,
                             an_interruption_without_a_complete_run_is_nothing_to_keep,
+                            a_run_that_could_not_start_leaves_no_partial_file,
                             resume_refuses_another_results_version,
                             a_second_run_to_the_same_output_is_refused,
                             a_symbolic_link_stays_and_its_target_is_written,
@@ -660,6 +784,7 @@ Suite *program_suite(void) {
                             what_cannot_be_written_is_exit_1_with_the_systems_reason,
                             a_full_disk_is_exit_1_with_the_systems_reason,
                             help_lists_every_option_with_its_default,
+                            a_terminal_gets_no_escape_sequences,
                             nothing_for_people_is_wider_than_80_columns,
                             a_narrow_terminal_gets_narrow_sentences,
                             the_examples_of_every_help_page_run,
