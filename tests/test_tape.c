@@ -284,11 +284,13 @@ START_TEST(a_custom_operation_has_gradients) {
 }
 END_TEST
 
+enum { RECORD, WALK, TAKE_MEMORY };
+
 /* Its backward does what its context says, to the tape that calls it. */
 typedef struct meddling {
     tt_tape *tape;
     tt_var scalar;
-    enum { RECORD, WALK, TAKE_MEMORY } what;
+    int what;
 } meddling;
 
 static void meddle_forward(const tt_call *c) {

@@ -31,7 +31,8 @@ static void next(const char **text, char out[QUOTED_BYTES]) {
     if (known) {
         (void)snprintf(out, QUOTED_BYTES, "\\%c", NAMES[known - PLAIN]);
     } else if (is_control(at, length)) {
-        for (int i = 0; i < length; i++) (void)snprintf(out + 4 * i, 5, "\\x%02x", (unsigned)at[i]);
+        for (int i = 0; i < length; i++, out += 4)
+            (void)snprintf(out, 5, "\\x%02x", (unsigned)at[i]);
     } else {
         memcpy(out, at, (size_t)length);
         out[length] = '\0';
