@@ -61,7 +61,8 @@ $(BUILD)/commit: always
 	@mkdir -p $(@D) && { echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@; }
 always:
 
-$(BUILD)/%.o: %.c
+# Other flags give other objects.
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(EXTRA) -c -o $@ $<
 
@@ -182,7 +183,7 @@ coverage:
 # ---- Lint ----------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/*/*.[ch] tests/*.[ch] tests/*/*.c)
-SH_FILES = $(filter-out scripts/figures scripts/golden %.py %.awk,$(wildcard scripts/*)) .ci/run .ci/slow
+SH_FILES = $(filter-out scripts/figures scripts/golden %.py %.awk,$(wildcard scripts/*)) tests/slurm/one_node .ci/run .ci/slow
 
 lint:
 	clang-format --dry-run -Werror $(C_FILES)

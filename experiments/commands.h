@@ -6,6 +6,7 @@
 #include "gradcheck/gradcheck.h"
 #include "inspect/inspect.h"
 #include "map/map.h"
+#include "merge/merge.h"
 #include "page/report.h"
 #include "precision/precision.h"
 #include "saturation/saturation.h"
@@ -15,8 +16,8 @@
 #define PURPOSE "why attention divides by the square root of d_k"
 
 static const command_spec *const COMMANDS[] = {
-    &STALL_COMMAND,      &GRADCHECK_COMMAND, &TRACE_COMMAND,     &INSPECT_COMMAND,
-    &SATURATION_COMMAND, &MAP_COMMAND,       &PRECISION_COMMAND, &REPORT_COMMAND,
+    &STALL_COMMAND, &GRADCHECK_COMMAND, &TRACE_COMMAND, &INSPECT_COMMAND, &SATURATION_COMMAND,
+    &MAP_COMMAND,   &PRECISION_COMMAND, &MERGE_COMMAND, &REPORT_COMMAND,
 };
 
 enum { COUNT = sizeof COMMANDS / sizeof *COMMANDS };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "common/again.h"
 #include "common/message.h"
 #include "common/output.h"
 #include "common/settings.h"
@@ -111,7 +112,7 @@ static int run(int argc, char **argv) {
         command_help(command);
         return EXIT_OK;
     }
-    report_among(COMMANDS, COUNT);
+    again_among(COMMANDS, COUNT);
     code = check_arithmetic();
     return code == EXIT_OK ? command_run(command, argc - 1, argv + 1) : code;
 }

@@ -43,6 +43,7 @@
     X(foreign, LONG)                                                                               \
     X(peers, LONG)                                                                                 \
     X(figures, LONG)                                                                               \
+    X(shards, LONG)                                                                                \
     X(results, LONG)                                                                               \
     X(program, LONG)
 

@@ -277,7 +277,7 @@ START_TEST(a_run_that_could_not_start_leaves_no_partial_file) {
                            "wait $pid");
     char *said = read_whole(SCRATCH "nostart.err");
     ck_assert_int_eq(code, 128 + SIGTERM);
-    assert_one_line(said, "interrupted; no run is complete");
+    assert_one_line(said, "interrupted; nothing is complete");
     ck_assert(access(SCRATCH "nostart.csv.partial", F_OK) != 0);
     free(said);
 }
@@ -535,7 +535,7 @@ START_TEST(wrong_usage_is_one_line_that_names_it_and_exit_2) {
          "are one rate"},
         {"stall --lr 1e308", "expected finite ones above 0"},
         {"stall --output ''", "--output '': expected a file name"},
-        {"stall --resume --output -", "only a regular file can be resumed"},
+        {"stall --resume --output -", "expected a regular file"},
         {"stall --batch 65536 --tokens 65536", "trained together, and the log need"},
     };
     assert_refusals(2, "", CASES, LENGTH(CASES));

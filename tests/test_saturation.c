@@ -44,7 +44,7 @@ static saturation finished(const char *d_k, const char *keys, const char *rules,
     if (config.threads == 0) config.threads = 2;
     ck_assert(saturation_new(&s, &config));
     progress_start(&p, s.count, saturation_work(&s), true);
-    const char *error = saturation_run(&s, &p);
+    const char *error = saturation_run(&s, &p, NULL);
     ck_assert_msg(!error, "%s", error);
     saturation_exact(&s);
     return s;

@@ -207,10 +207,16 @@ int command_run(const command_spec *command, int argc, char **argv) {
         if (code == '?' || code == ':') return refuse(command, code, argv[at]);
         o.text[code - OPTION_VALUES] = optarg ? optarg : "yes";
     }
-    if (command->operand && optind == argc)
+    const int least = command->operands_least > 0 ? command->operands_least : 1;
+    if (command->operand && argc - optind < least)
         return message_fail(EXIT_USAGE, "%s: expected %s behind the options", command->name,
                             command->operand);
-    if (command->operand) o.operand = argv[optind++];
+    if (command->operand) {
+        o.operand = argv[optind];
+        o.operands = argv + optind;
+        o.operand_count = command->operands_least > 0 ? argc - optind : 1;
+        optind += o.operand_count;
+    }
     if (optind == argc) return command->run(&o);
     return message_fail(EXIT_USAGE, "%s: unexpected argument '%s'; options start with --",
                         command->name, argv[optind]);

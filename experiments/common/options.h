@@ -35,6 +35,8 @@ typedef struct options options;
 enum { WORDS_BYTES = 1024 };
 void options_words(word_list *words, const char *last, char list[WORDS_BYTES]);
 
+struct share_files;
+
 /* What main.c knows of a subcommand. */
 typedef struct command_spec {
     const char *name;
@@ -48,9 +50,13 @@ typedef struct command_spec {
     void (*more)(FILE *to);        /* prints a further note; NULL for none */
     int (*run)(const options *o);  /* returns the exit code */
     const char *operand;           /* what must stand behind the options; NULL: nothing may */
+    int operands_least;            /* how many must, where one is not all; 0: one */
     /* Prints what the results at this path show, which these options gave, in the command's own
      * words. Returns the exit code. NULL: it has no such words. */
     int (*report)(const options *o, const char *path, FILE *to);
+    /* Writes to --output what one run of all would write, from shares of it (common/shard.h);
+     * returns the exit code. NULL: it has none. */
+    int (*merge)(const options *o, const struct share_files *files);
 } command_spec;
 
 enum { OPTIONS_MOST = 40 };
@@ -60,7 +66,9 @@ enum { OPTIONS_MOST = 40 };
 struct options {
     const command_spec *command;
     const char *text[OPTIONS_MOST];
-    const char *operand; /* NULL where the command has none */
+    const char *operand; /* the first; NULL where the command has none */
+    char *const *operands;
+    int operand_count;
 };
 
 /* Reads the command line and runs the subcommand, or prints its help. argv[0] is its name. Returns

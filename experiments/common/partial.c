@@ -155,6 +155,72 @@ static found_kind read_found(FILE *from, const beginning *b) {
     return result;
 }
 
+/* ---- Files of other machines ----------------------------------------------------------------- */
+
+static const char TITLE[] = "# sqrtdk ", UNFINISHED[] = ", unfinished",
+                  VERSION[] = "results_version =";
+
+static FILE *open_share(const char *path) {
+    FILE *from = fopen(path, "r");
+    if (!from) (void)complain("cannot open %s: %s", path, strerror(errno));
+    return from;
+}
+
+char *partial_settings(const char *path) {
+    char line[LINE_BYTES], *text = NULL;
+    size_t size = 0;
+    bool good = false;
+    FILE *from = open_share(path);
+    if (!from) return NULL;
+    FILE *to = open_memstream(&text, &size);
+    if (to && fgets(line, sizeof line, from) && strncmp(line, TITLE, strlen(TITLE)) == 0 &&
+        strstr(line, UNFINISHED))
+        while (!good && fgets(line, sizeof line, from) && line[0] == '#' && line[1] == ' ') {
+            good = strncmp(line + 2, VERSION, strlen(VERSION)) == 0;
+            if (!good) (void)fputs(line + 2, to);
+        }
+    (void)fclose(from);
+    const bool memory = to && fclose(to) == 0;
+    if (good && memory) return text;
+    free(text);
+    if (!memory)
+        (void)complain_of_memory();
+    else
+        (void)complain("%s: expected a file that --shard left, FILE.I-of-N.partial", path);
+    return NULL;
+}
+
+/* The first line in which two texts differ. */
+static void complain_of_line(const char *path, const char *is, const char *expected) {
+    while (*is && strcspn(is, "\n") == strcspn(expected, "\n") &&
+           strncmp(is, expected, strcspn(is, "\n")) == 0) {
+        is += strcspn(is, "\n") + 1;
+        expected += strcspn(expected, "\n") + 1;
+    }
+    (void)complain("%s: its settings are others: %.*s, where the first file has %.*s", path,
+                   (int)strcspn(is, "\n"), is, (int)strcspn(expected, "\n"), expected);
+}
+
+bool partial_take(const char *path, const char *settings, const partial_runs *runs) {
+    char *own = partial_settings(path);
+    FILE *from = own ? open_share(path) : NULL;
+    const beginning b = {runs, settings};
+    const found_kind kind = from ? read_found(from, &b) : FOUND_DAMAGED;
+    if (from) (void)fclose(from);
+    for (tt_size i = 0; i < runs->count; i++)
+        if (!runs->complete(runs->context, i)) runs->forget(runs->context, i);
+    if (from && kind == FOUND_MEMORY) (void)complain_of_memory();
+    if (from && kind == FOUND_OTHER) complain_of_line(path, own, settings);
+    if (from && kind == FOUND_VERSION)
+        (void)complain("%s: of another results version than this program's %d: its bits would not "
+                       "fit",
+                       path, (int)RESULTS_VERSION);
+    if (from && (kind == FOUND_DAMAGED || kind == FOUND_EMPTY))
+        (void)complain("%s: damaged, or with a run that an earlier file has", path);
+    free(own);
+    return from && kind == FOUND_GOOD;
+}
+
 /* ---- The file -------------------------------------------------------------------------------- */
 
 /* Takes over what an interrupted command left. */

@@ -20,12 +20,15 @@ typedef struct partial_runs {
     tt_size count;
     void (*header)(FILE *to, void *context);
     bool (*complete)(void *context, tt_size i);
+    bool (*elsewhere)(void *context, tt_size i);      /* of another share */
     void (*rows)(FILE *to, void *context, tt_size i); /* whole lines, or nothing */
     void (*end)(FILE *to, void *context, tt_size i);  /* the text of the last line */
+    void (*name)(FILE *to, void *context, tt_size i); /* what people call it */
     /* A line of a run, and the text of its last line, whose hash was right, on which it is
      * complete. False for what is none. */
     bool (*read_row)(void *context, const char *line);
     bool (*read_end)(void *context, const char *text);
+    void (*forget)(void *context, tt_size i); /* rows of a run that was cut off */
 } partial_runs;
 
 typedef struct partial {
@@ -44,6 +47,14 @@ typedef struct partial {
  * and runs are borrowed. */
 bool partial_open(partial *p, const char *target, const char *settings, const partial_runs *runs,
                   bool resume);
+
+/* The settings that a partial file was opened with; the caller frees. NULL, and one line, if it is
+ * none. */
+char *partial_settings(const char *path);
+
+/* Takes the complete runs of such a file over, whose settings must be these; it stays as it is.
+ * False, and one line, if they are others, or a run is damaged or complete already. */
+bool partial_take(const char *path, const char *settings, const partial_runs *runs);
 
 /* Adds a complete run; false, and one line, if it could not be written. */
 bool partial_add(partial *p, tt_size i);

@@ -8,7 +8,7 @@
 #include "common/version.h"
 
 static bool is_setting(const char *name) {
-    static const char *const OTHERS[] = {"threads", "output", "force", "resume", "quiet"};
+    static const char *const OTHERS[] = {"threads", "output", "force", "resume", "quiet", "shard"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
         if (strcmp(name, OTHERS[i]) == 0) return false;
     return true;

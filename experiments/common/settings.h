@@ -10,9 +10,9 @@
 /* Raised whenever bits of results change: what was begun under another number is not continued. */
 enum { RESULTS_VERSION = 5 };
 
-/* The subcommand and every option that a result depends on (all but threads, output, force, resume
- * and quiet), as "key = value" lines, each value quoted (quote.h). The caller frees; NULL without
- * memory. */
+/* The subcommand and every option that a result depends on (all but threads, output, force, resume,
+ * quiet and shard), as "key = value" lines, each value quoted (quote.h). The caller frees; NULL
+ * without memory. */
 char *settings_describe(const options *o);
 
 /* The program's version and the commit it was built from, "0.1.0, commit 1234"; static. */

@@ -42,6 +42,10 @@ static cell *cell_of(const map *m, int d_k, int seed, tt_size i) {
     return &m->cells[((outer * c->d_k_count + d_k) * inner + i % inner) * c->seed_count + seed];
 }
 
+static bool is_open(const cell *c) {
+    return !c->finished && !c->elsewhere;
+}
+
 static tt_size cells_of_group(const map *m) {
     return m->count / m->config.d_k_count / m->config.seed_count;
 }
@@ -60,6 +64,48 @@ static int parts_of_group(const map *m) {
     tt_size parts = (2 * (tt_size)m->config.threads + groups - 1) / groups;
     if (parts < (cells + most - 1) / most) parts = (cells + most - 1) / most;
     return (int)(parts < cells ? parts : cells);
+}
+
+static bool has_open(const map *m, const piece *p) {
+    for (tt_size i = p->part; i < cells_of_group(m); i += p->parts)
+        if (is_open(cell_of(m, p->d_k, p->seed, i))) return true;
+    return false;
+}
+
+/* ---- Shards ---------------------------------------------------------------------------------- */
+
+/* Steps of a product count 1; a student goes through d_k. */
+static double step_work(const map_config *c, const cell *of) {
+    if (cell_is_exact(c, of)) return c->chaos ? 2 : 1;
+    return 1 + (double)of->d_k / 50;
+}
+
+/* Neighbours of one d_k and seed, which share numbers and a teacher. */
+enum { DEALT_TOGETHER = 16 };
+
+bool map_deal(map *m) {
+    const map_config *c = &m->config;
+    const tt_size of_group = cells_of_group(m);
+    const tt_size blocks = (of_group + DEALT_TOGETHER - 1) / DEALT_TOGETHER;
+    const tt_size groups = (tt_size)c->d_k_count * c->seed_count;
+    double *cost = calloc((size_t)(groups * blocks), sizeof *cost);
+    int *owner = calloc((size_t)(groups * blocks), sizeof *owner);
+    bool good = cost && owner;
+    for (tt_size g = 0; good && g < groups; g++)
+        for (tt_size i = 0; i < of_group; i++) {
+            const cell *of = cell_of(m, (int)(g / c->seed_count), (int)(g % c->seed_count), i);
+            double *block = &cost[g * blocks + i / DEALT_TOGETHER];
+            /* a teacher costs as much as its share of a student does */
+            *block += step_work(c, of) + (i % DEALT_TOGETHER ? 0 : 1 + (double)of->d_k / 150);
+        }
+    good = good && shard_deal(cost, groups * blocks, c->shard.count, owner);
+    for (tt_size g = 0; good && g < groups; g++)
+        for (tt_size i = 0; i < of_group; i++)
+            cell_of(m, (int)(g / c->seed_count), (int)(g % c->seed_count), i)->elsewhere =
+                owner[g * blocks + i / DEALT_TOGETHER] != c->shard.index;
+    free(cost);
+    free(owner);
+    return good;
 }
 
 /* ---- One cell -------------------------------------------------------------------------------- */
@@ -262,13 +308,6 @@ static bool report_advance(shared *s, tt_size steps, double work) {
     (void)pthread_mutex_unlock(&s->lock);
     return go_on;
 }
-
-/* Steps of a product count 1; a student goes through d_k. */
-static double step_work(const map_config *c, const cell *of) {
-    if (cell_is_exact(c, of)) return c->chaos ? 2 : 1;
-    return 1 + (double)of->d_k / 50;
-}
-
 static bool enrol(trainee *t, table *b, cell *of) {
     const map_config *c = b->config;
     *t = (trainee){.cell = of, .exact = cell_is_exact(c, of), .active = true};
@@ -323,7 +362,7 @@ static bool table_new(table *b, const map *m, const piece *p) {
            twin_weights(b->twin_wq, b->twin_wk, (uint64_t)c->seed[p->seed]);
     for (tt_size i = p->part; good && i < of_group; i += p->parts) {
         cell *of = cell_of(m, p->d_k, p->seed, i);
-        if (!of->finished) good = find_kappa(b, of) && enrol(&b->all[b->count++], b, of);
+        if (is_open(of)) good = find_kappa(b, of) && enrol(&b->all[b->count++], b, of);
     }
     return good;
 }
@@ -370,6 +409,7 @@ static void run_piece(void *context, tt_size i) {
     table b;
     bool go_on = !*s->stop;
     if (!go_on) return;
+    if (!has_open(s->map, &s->pieces[i])) return;
     if (!table_new(&b, s->map, &s->pieces[i])) {
         fail(s, "out of memory");
         go_on = false;
@@ -444,7 +484,7 @@ double map_thread_bytes(const map *m) {
 double map_work(const map *m) {
     double work = 0;
     for (tt_size i = 0; i < m->count; i++)
-        if (!m->cells[i].finished)
+        if (is_open(&m->cells[i]))
             work += (double)m->config.steps * step_work(&m->config, &m->cells[i]);
     return work;
 }

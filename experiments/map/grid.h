@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "common/shard.h"
 #include "training/verdict.h"
 
 typedef struct map_config {
@@ -35,6 +36,7 @@ typedef struct map_config {
     const char *options; /* what was given beside all this, for the CSV */
     bool chaos;          /* measure growth */
     int threads;
+    shard shard; /* of the cells; 0 of 0: all */
 } map_config;
 
 /* What is found of a cell; nan where there is nothing. */
@@ -71,6 +73,7 @@ typedef struct cell {
     double found[FOUND];
     curve_point *curve; /* [map_curve_points()], NULL until cell_make_curve */
     tt_size points;
+    bool elsewhere; /* dealt to another shard */
     bool finished;
 } cell;
 

@@ -12,7 +12,7 @@
 #include "common/machine.h"
 #include "common/message.h"
 #include "common/progress.h"
-#include "common/results.h"
+#include "common/resumable.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
 #include "common/stop.h"
@@ -52,7 +52,7 @@ static const option_spec OPTIONS[] = {
     {"curves", "N", "", "stem_curves.csv beside FILE: every n-th step of each cell, and the last"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/map.csv", "the map"),
-    {"resume", NULL, "", "go on from FILE.partial of an interrupted run"},
+    RESUMABLE_OPTIONS,
     {"quiet", NULL, "", "no progress, no tables"},
 };
 
@@ -68,7 +68,6 @@ typedef struct request {
     const optimizer *optimizer[LIST_MOST];
     scale_list scale;
     map_config config;
-    bool direct, quiet, resume;
     const char *endings[FILES]; /* of the files */
 } request;
 
@@ -149,27 +148,17 @@ static bool read_chaos(request *q) {
                     options_text(q->text, "learn-temperature"));
 }
 
-static bool read_curves(request *q) {
+static bool read_curves(request *q, const resumable *kept) {
     q->endings[CELLS] = "";
     if (!options_given(q->text, "curves")) return true;
     q->endings[CURVES] = "_curves.csv";
     return options_size(q->text, "curves", 1, 1000000000, &q->config.every) &&
-           (!q->direct ||
+           (!kept->direct ||
             complain("--curves %s with --output '%s': curves are written beside a regular file",
                      options_text(q->text, "curves"), options_text(q->text, "output")));
 }
 
-static bool read_output(request *q) {
-    const char *path;
-    q->resume = options_flag(q->text, "resume");
-    q->quiet = options_flag(q->text, "quiet");
-    if (!results_option(q->text, &path)) return false;
-    q->direct = output_is_direct(path);
-    return !(q->direct && q->resume) ||
-           complain("--resume with --output '%s': only a regular file can be resumed", path);
-}
-
-static bool read_request(request *q) {
+static bool read_request(request *q, resumable *kept) {
     map_config *c = &q->config;
     const options *o = q->text;
     *c = (map_config){.optimizer = q->optimizer,
@@ -184,7 +173,7 @@ static bool read_request(request *q) {
            options_int_list(o, "d-k", 1, 1048576, q->d_k, &c->d_k_count) &&
            options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) &&
            read_training(q) && settings_threads(o, &c->threads) && read_chaos(q) &&
-           read_output(q) && read_curves(q);
+           resumable_option(kept, o) && read_curves(q, kept);
 }
 
 /* Refuses what this machine cannot hold, and runs no more threads than fit. */
@@ -221,17 +210,12 @@ static bool rates_make_sense(const map *m) {
 typedef struct running {
     const request *request;
     map map;
-    char *settings;
-    results files;
-    partial_runs runs;
-    partial partial; /* while it lasts, unless FILE is written directly */
+    resumable kept;
     progress progress;
-    tt_size finished;
 } running;
 
 static bool on_finished(void *context, tt_size i) {
     running *r = context;
-    r->finished++;
     const cell *c = &r->map.cells[i];
     if (r->map.config.lr_count == 0)
         progress_item(&r->progress, "d_k %td sigma0 %.3g kappa %.3g %s seed %td: ratio %.2g",
@@ -240,8 +224,7 @@ static bool on_finished(void *context, tt_size i) {
     else
         progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
                       c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->found[RATIO]);
-    if (!r->partial.path) return true;
-    bool good = partial_add(&r->partial, i);
+    bool good = resumable_add(&r->kept, i);
     if (!good) progress_end(&r->progress);
     return good;
 }
@@ -253,82 +236,92 @@ static void on_advanced(void *context, tt_size steps, double work) {
 
 static bool open_files(running *r) {
     const request *q = r->request;
-    if (q->direct) return results_open(&r->files, &q->used, q->endings, FILES);
-    if (!results_may_open(&q->used, q->endings, FILES)) return false;
-    r->runs = map_runs(&r->map, q->text->command->name);
-    bool good = partial_open(&r->partial, options_text(q->text, "output"), r->settings, &r->runs,
-                             q->resume);
-    for (tt_size i = 0; i < r->map.count; i++) r->finished += r->map.cells[i].finished;
-    return good;
+    return resumable_open(&r->kept, &q->used, "cells", map_runs(&r->map, q->used.command->name),
+                          q->endings, FILES);
 }
 
-static int finish(running *r) {
+static int finish(running *r, tt_size missing) {
     const request *q = r->request;
-    results *to = &r->files;
-    if (!q->direct && !results_open(to, &q->used, q->endings, FILES)) return EXIT_FAILED;
+    results *to = &r->kept.results;
+    if (!r->kept.direct && !results_open(to, &q->used, q->endings, FILES)) return EXIT_FAILED;
     map_csv(to->file[CELLS].stream, &r->map);
     if (to->file[CURVES].stream) map_curves_csv(to->file[CURVES].stream, &r->map);
-    if (!results_commit(to) || !partial_remove(&r->partial)) return EXIT_FAILED;
-    if (q->quiet) return EXIT_OK;
-    map_tables(results_people(to), &r->map);
+    if (!results_commit(to) || !partial_remove(&r->kept.partial)) return EXIT_FAILED;
+    if (r->kept.quiet) return EXIT_OK;
+    if (missing == 0) map_tables(results_people(to), &r->map);
     results_say(to, results_people(to));
     return EXIT_OK;
-}
-
-static int interrupted(const running *r) {
-    if (!r->partial.path)
-        return message_fail(EXIT_SIGNAL + stop_signal,
-                            "interrupted; %td of %td cells were done, nothing is written",
-                            r->finished, r->map.count);
-    if (r->finished == 0)
-        return message_fail(EXIT_SIGNAL + stop_signal, "interrupted; no cell is complete");
-    return message_fail(EXIT_SIGNAL + stop_signal,
-                        "interrupted; %td of %td cells are in %s for --resume", r->finished,
-                        r->map.count, r->partial.path);
 }
 
 static int train_and_finish(running *r) {
     char error[256];
     stop_spare_writes();
-    progress_start(&r->progress, r->map.count, map_work(&r->map), r->request->quiet);
+    progress_start(&r->progress, r->kept.own, map_work(&r->map), r->kept.quiet);
     r->progress.item = "cells";
-    r->progress.items_done = r->finished;
+    r->progress.items_done = r->kept.finished;
     map_observer observer = {r, on_finished, on_advanced};
     map_result result = map_train(&r->map, &observer, &stop_signal, error, sizeof error);
     progress_end(&r->progress);
-    if (result == MAP_STOPPED && r->finished < r->map.count) return interrupted(r);
-    if (result != MAP_FAILED) return finish(r);
+    if (result == MAP_STOPPED && r->kept.finished < r->kept.own)
+        return resumable_interrupted(&r->kept);
+    if (result != MAP_FAILED)
+        return r->kept.shard.count > 0 ? resumable_share_done(&r->kept) : finish(r, 0);
     return error[0] ? message_fail(EXIT_FAILED, "%s", error) : EXIT_FAILED;
 }
 
-static int run_map(const options *o) {
-    /* what has columns of its own, or is a matter of files */
+/* What was given beside what has columns of its own, or is a matter of files; the caller frees. */
+static char *given_beside(const options *o) {
     static const char *const BUT[] = {"axes", "sigma0", "kappa", "scale",  "lr",     "optimizer",
                                       "d-k",  "seed",   "steps", "batch",  "tokens", "d-model",
                                       "d-v",  "target", "chaos", "curves", NULL};
+    return settings_given(o, BUT);
+}
+
+/* Lays out the cells of the request. EXIT_OK, or the exit code after one line. */
+static int lay_out(running *r, request *q) {
+    q->config.shard = r->kept.shard;
+    if (!q->config.options) return message_fail(EXIT_FAILED, "out of memory");
+    if (!map_new(&r->map, &q->config))
+        return message_fail(EXIT_FAILED, "--d-k, --seed and the lists of both axes: memory cannot "
+                                         "hold a cell for each");
+    if (r->kept.shard.count > 0 && !map_deal(&r->map))
+        return message_fail(EXIT_FAILED, "out of memory");
+    return rates_make_sense(&r->map) && fits_memory(q, &r->map) ? EXIT_OK : EXIT_USAGE;
+}
+
+static int run_map(const options *o) {
     static request q;
     running r = {.request = &q};
     q.text = o;
-    if (!read_request(&q)) return EXIT_USAGE;
-    r.settings = settings_describe(&q.used);
-    char *given = settings_given(&q.used, BUT);
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
+    char *given = given_beside(&q.used);
     q.config.options = given;
-    int code = EXIT_FAILED;
     stop_catch_signals();
-    if (!r.settings || !given)
-        (void)complain_of_memory();
-    else if (!map_new(&r.map, &q.config))
-        (void)complain(
-            "--d-k, --seed and the lists of both axes: memory cannot hold a cell for each");
-    else if (!rates_make_sense(&r.map) || !fits_memory(&q, &r.map))
-        code = EXIT_USAGE;
-    else if (open_files(&r))
+    int code = lay_out(&r, &q);
+    if (code == EXIT_OK && open_files(&r))
         code = train_and_finish(&r);
-    else if (stop_signal)
-        code = EXIT_SIGNAL + stop_signal;
-    results_discard(&r.files);
-    partial_close(&r.partial);
-    free(r.settings);
+    else if (code == EXIT_OK)
+        code = stop_signal ? EXIT_SIGNAL + stop_signal : EXIT_FAILED;
+    resumable_close(&r.kept);
+    free(given);
+    map_free(&r.map);
+    return code;
+}
+
+static int merge_map(const options *o, const share_files *files) {
+    static request q;
+    running r = {.request = &q};
+    q.text = o;
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
+    char *given = given_beside(&q.used);
+    q.config.options = given;
+    int code = lay_out(&r, &q);
+    if (code == EXIT_OK) {
+        const tt_size missing =
+            resumable_merge(&r.kept, &q.used, map_runs(&r.map, o->command->name), files);
+        code = missing < 0 ? EXIT_FAILED : finish(&r, missing);
+    }
+    resumable_close(&r.kept);
     free(given);
     map_free(&r.map);
     return code;
@@ -373,4 +366,5 @@ const command_spec MAP_COMMAND = {
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_map,
+    .merge = merge_map,
 };

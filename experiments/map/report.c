@@ -161,7 +161,8 @@ static void print_row(FILE *to, const map_config *m, const cell *c) {
 
 void map_csv(FILE *to, const map *m) {
     print_header(to, &m->config);
-    for (tt_size i = 0; i < m->count; i++) print_row(to, &m->config, &m->cells[i]);
+    for (tt_size i = 0; i < m->count; i++)
+        if (m->cells[i].finished) print_row(to, &m->config, &m->cells[i]);
 }
 
 static void print_point(FILE *to, const map_config *m, const cell *c, const curve_point *at) {
@@ -208,6 +209,10 @@ static bool is_complete(void *context, tt_size i) {
     return ((const map *)context)->cells[i].finished;
 }
 
+static bool is_elsewhere(void *context, tt_size i) {
+    return ((const map *)context)->cells[i].elsewhere;
+}
+
 static const char POINT[] = "# at,";
 
 /* A row for people, and the curve: the cell's place and a point a line. */
@@ -231,6 +236,17 @@ static void write_end(FILE *to, void *context, tt_size i) {
     const map *m = context;
     (void)fprintf(to, "%td", i);
     for (int k = 0; k < FOUND; k++) csv_number(to, m->cells[i].found[k]);
+}
+
+static void write_name(FILE *to, void *context, tt_size i) {
+    const map *m = context;
+    const cell *c = &m->cells[i];
+    (void)fprintf(to, "d_k %" PRId64 " ", c->d_k);
+    if (m->config.lr_count > 0)
+        (void)fprintf(to, "%s %s lr %g", c->scale->name, c->optimizer->name, c->lr);
+    else
+        (void)fprintf(to, "%s sigma0 %g kappa %g", c->optimizer->name, c->sigma0, c->found[KAPPA]);
+    (void)fprintf(to, " seed %" PRId64, c->seed);
 }
 
 /* The cell that a line's first field names. */
@@ -265,16 +281,23 @@ static bool read_end(void *context, const char *text) {
     return c->finished = *at == '\0';
 }
 
+static void forget(void *context, tt_size i) {
+    ((const map *)context)->cells[i].points = 0;
+}
+
 partial_runs map_runs(map *m, const char *command) {
     return (partial_runs){.command = command,
                           .context = m,
                           .count = m->count,
                           .header = write_header,
                           .complete = is_complete,
+                          .elsewhere = is_elsewhere,
                           .rows = write_rows,
                           .end = write_end,
+                          .name = write_name,
                           .read_row = read_row,
-                          .read_end = read_end};
+                          .read_end = read_end,
+                          .forget = forget};
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "common/partial.h"
 #include "map/grid.h"
 
-/* A row for each cell, in the map's order. */
+/* A row for each finished cell, in the map's order. */
 void map_csv(FILE *to, const map *m);
 
 /* A row for each kept step of each cell, likewise. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/again.h"
 #include "common/message.h"
 #include "common/output.h"
 #include "common/quote.h"
@@ -135,16 +136,6 @@ typedef struct reporting {
 
 static reporting now; /* the command's run has no other way to it */
 
-static struct {
-    const command_spec *const *command;
-    int count;
-} all; /* of the program */
-
-void report_among(const command_spec *const *commands, int count) {
-    all.command = commands;
-    all.count = count;
-}
-
 /* An option, not among those that the page has, that is not at its default; "" for none. */
 static const char *beyond_the_page(const options *o) {
     static const char *const HAS[] = {"d-k",   "scale", "optimizer", "lr",    "seed",
@@ -164,81 +155,11 @@ static int speak(const options *o) {
     return now.command->report(o, now.path, now.to);
 }
 
-static const command_spec *command_of(const char *meta) {
-    static const char KEY[] = "program = sqrtdk ";
-    if (strncmp(meta, KEY, sizeof KEY - 1) != 0) return NULL;
-    for (int i = 0; i < all.count; i++) {
-        const char *name = all.command[i]->name, *at = meta + sizeof KEY - 1;
-        if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '\n') return all.command[i];
-    }
-    return NULL;
-}
-
-/* A line "key = value" of .meta. */
-typedef struct setting {
-    const char *key, *value;
-    int key_length, value_length;
-} setting;
-
-/* Moves *at behind the next line of the first paragraph; false at its end. */
-static bool next_setting(const char **at, setting *out) {
-    const char *line = *at, *end = line + strcspn(line, "\n"), *middle = strstr(line, " = ");
-    if (!middle || middle + 2 >= end + 1 || end == line) return false;
-    out->key = line;
-    out->key_length = (int)(middle - line);
-    out->value = middle + 3;
-    out->value_length = end > out->value ? (int)(end - out->value) : 0;
-    *at = *end ? end + 1 : end;
-    return true;
-}
-
-static bool is(const char *text, const char *from, int length) {
-    return strlen(text) == (size_t)length && strncmp(text, from, (size_t)length) == 0;
-}
-
-/* It as an argument in *out, which the caller frees; NULL where it is the default. False without
- * memory. */
-static bool argument_of(const command_spec *command, const setting *s, char **out) {
-    *out = NULL;
-    for (int i = 0; i < command->count; i++) {
-        const option_spec *option = &command->options[i];
-        if (!is(option->name, s->key, s->key_length)) continue;
-        const char *standard = option->value ? option->standard : "no";
-        if (is(standard, s->value, s->value_length)) return true;
-        *out = malloc((size_t)(s->key_length + s->value_length) + 4);
-        if (*out && option->value)
-            (void)sprintf(*out, "--%.*s=%.*s", s->key_length, s->key, s->value_length, s->value);
-        else if (*out)
-            (void)sprintf(*out, "--%.*s", s->key_length, s->key);
-        if (*out) quote_undo(*out); /* names of options have no backslash */
-        return *out;
-    }
-    return true;
-}
-
-/* The options of .meta's first paragraph as a command line. */
-static int run_again(const command_spec *command) {
-    char *argv[OPTIONS_MOST + 2] = {strdup(command->name)};
-    const char *at = now.meta;
-    command_spec again = *command;
-    int argc = 1;
-    setting s;
-    bool good = argv[0];
-    while (good && argc <= OPTIONS_MOST && next_setting(&at, &s)) {
-        good = argument_of(command, &s, &argv[argc]);
-        argc += argv[argc] != NULL;
-    }
-    again.run = speak;
-    const int code =
-        good ? command_run(&again, argc, argv) : message_fail(EXIT_FAILED, "out of memory");
-    for (int i = 0; i < argc; i++) free(argv[i]);
-    return code;
-}
-
 static void print_said(FILE *to, const void *context) {
     int *code = *(int *const *)context;
     now.to = to;
-    if (*code == EXIT_OK && now.command->report) *code = run_again(now.command);
+    if (*code == EXIT_OK && now.command->report)
+        *code = again_run(now.command, now.meta, NULL, 0, speak);
 }
 
 /* What it says, as a string, "" for a command without words; the caller frees. NULL after one line.
@@ -366,7 +287,7 @@ static int run_report(const options *o) {
     output file = {.stream = NULL};
     int code = EXIT_FAILED;
     now = (reporting){.path = path, .meta = page && beside ? beside_text(path, ".meta") : NULL};
-    now.command = now.meta ? command_of(now.meta) : NULL;
+    now.command = now.meta ? again_command(now.meta) : NULL;
     if (!beside || (!page && errno == ENOMEM))
         (void)complain_of_memory();
     else if (!page && *given)

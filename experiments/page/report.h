@@ -6,7 +6,4 @@
 
 extern const command_spec REPORT_COMMAND;
 
-/* The commands whose results it may find; borrowed. To be called before it runs. */
-void report_among(const command_spec *const *commands, int count);
-
 #endif

@@ -40,6 +40,61 @@ saturation_cell *saturation_at(const saturation *s, int level, int keys, int rul
     return &s->cells[((tt_size)level * s->config.keys_count + keys) * s->rules + rule];
 }
 
+void saturation_free(saturation *s) {
+    free(s->cells);
+    s->cells = NULL;
+}
+
+static bool is_open(const saturation_cell *c) {
+    return !c->finished && !c->elsewhere;
+}
+
+int saturation_metrics(const saturation *s) {
+    return s->config.sigma_count > 0 ? SAT_DQ : SAT_METRICS;
+}
+
+tt_size saturation_matrices(const saturation_config *config, int64_t keys) {
+    return (tt_size)((config->rows + keys - 1) / keys);
+}
+
+/* Normals, and multiply-adds of the two products with K and the two with V for each rule; a normal
+ * costs as much as some 60 of these, a weight's exponential and logarithms as some 150. */
+static double matrix_work(const saturation *s, const saturation_cell *c) {
+    double n = (double)c->keys, width = (double)c->d_k;
+    return n * (60 * (2 * width + n) + s->rules * n * (2 * width + 2 * n + 150));
+}
+
+tt_size saturation_open(const saturation *s) {
+    tt_size count = 0;
+    for (tt_size i = 0; i < s->count; i++) count += is_open(&s->cells[i]);
+    return count;
+}
+
+static double set_work(const saturation *s, const saturation_cell *c) {
+    return (double)saturation_matrices(&s->config, c->keys) * matrix_work(s, c);
+}
+
+double saturation_work(const saturation *s) {
+    double work = 0;
+    for (tt_size i = 0; i < s->count; i += s->rules)
+        if (is_open(&s->cells[i])) work += set_work(s, &s->cells[i]);
+    return work;
+}
+
+static bool deal(const saturation *s) {
+    const tt_size sets = s->count / s->rules;
+    double *cost = calloc((size_t)sets, sizeof *cost);
+    int *owner = calloc((size_t)sets, sizeof *owner);
+    bool good = cost && owner;
+    for (tt_size i = 0; good && i < sets; i++) cost[i] = set_work(s, &s->cells[i * s->rules]);
+    good = good && shard_deal(cost, sets, s->config.shard.count, owner);
+    for (tt_size i = 0; good && i < s->count; i++)
+        s->cells[i].elsewhere = owner[i / s->rules] != s->config.shard.index;
+    free(cost);
+    free(owner);
+    return good;
+}
+
 bool saturation_new(saturation *s, const saturation_config *config) {
     const bool by_sigma = config->sigma_count > 0;
     *s = (saturation){.config = *config};
@@ -58,37 +113,7 @@ bool saturation_new(saturation *s, const saturation_config *config) {
                 c->scale =
                     by_sigma ? scaling_number("sigma", "sigma q.k", c->sigma) : *config->scale[k];
             }
-    return true;
-}
-
-void saturation_free(saturation *s) {
-    free(s->cells);
-    s->cells = NULL;
-}
-
-int saturation_metrics(const saturation *s) {
-    return s->config.sigma_count > 0 ? SAT_DQ : SAT_METRICS;
-}
-
-tt_size saturation_matrices(const saturation_config *config, int64_t keys) {
-    return (tt_size)((config->rows + keys - 1) / keys);
-}
-
-/* Normals, and multiply-adds of the two products with K and the two with V for each rule; a normal
- * costs as much as some 60 of these, a weight's exponential and logarithms as some 150. */
-static double matrix_work(const saturation *s, const saturation_cell *c) {
-    double n = (double)c->keys, width = (double)c->d_k;
-    return n * (60 * (2 * width + n) + s->rules * n * (2 * width + 2 * n + 150));
-}
-
-double saturation_work(const saturation *s) {
-    double work = 0;
-    for (int x = 0; x < s->levels; x++)
-        for (int n = 0; n < s->config.keys_count; n++) {
-            const saturation_cell *c = saturation_at(s, x, n, 0);
-            work += (double)saturation_matrices(&s->config, c->keys) * matrix_work(s, c);
-        }
-    return work;
+    return config->shard.count == 0 || deal(s);
 }
 
 /* Q twice (t5), K, dQ and twelve matrices of n x n, attention's own among them, on every thread;
@@ -121,6 +146,7 @@ typedef struct set {
     double *values;     /* [rule][metric][row] */
     double *moments;    /* [rule][mean of z, of z^2][matrix] */
     progress *progress;
+    const saturation_watch *watch;
     pthread_mutex_t lock; /* guards progress and error */
     const char *error;
 } set;
@@ -247,6 +273,10 @@ static const char *measure_matrix(tools *t, const set *g, int rule, tt_size matr
     return NULL;
 }
 
+static bool is_stopped(const saturation_watch *watch) {
+    return watch && *watch->stop;
+}
+
 static void measure_block(void *context, tt_size block) {
     set *g = context;
     tools t;
@@ -256,7 +286,7 @@ static void measure_block(void *context, tt_size block) {
     (void)pthread_mutex_lock(&g->lock);
     const char *error = g->error;
     (void)pthread_mutex_unlock(&g->lock);
-    if (error) return;
+    if (error || is_stopped(g->watch)) return;
     if (!tools_new(&t, g)) error = "out of memory";
     tt_rng_seed(&t.rng, g->stream + (uint64_t)block);
     for (tt_size m = first; !error && m < end; m++) {
@@ -313,12 +343,14 @@ static void summarise_piece(void *context, tt_size i) {
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static const char *run_set(const saturation *s, saturation_cell *cells, progress *p) {
+static const char *run_set(const saturation *s, saturation_cell *cells, progress *p,
+                           const saturation_watch *watch) {
     set g = {.all = s,
              .cells = cells,
              .width = (tt_size)cells->d_k,
              .keys = (tt_size)cells->keys,
-             .progress = p};
+             .progress = p,
+             .watch = watch};
     g.matrices = saturation_matrices(&s->config, g.keys);
     g.block_matrices = g.keys < 512 ? 512 / g.keys : 1;
     g.stream = stream_of(s, cells);
@@ -331,6 +363,7 @@ static const char *run_set(const saturation *s, saturation_cell *cells, progress
         for (tt_size i = 0; i < g.keys; i++) g.identity.data[i * g.keys + i] = 1;
         parallel_for(s->config.threads, (g.matrices + g.block_matrices - 1) / g.block_matrices,
                      measure_block, &g);
+        if (!g.error && is_stopped(watch)) g.error = "";
         if (!g.error)
             parallel_for(s->config.threads, (tt_size)s->rules * SAT_METRICS, summarise_piece, &g);
         (void)pthread_mutex_destroy(&g.lock);
@@ -361,15 +394,18 @@ static bool overflows(const saturation *s, const saturation_cell *c) {
     return inf;
 }
 
-const char *saturation_run(saturation *s, progress *p) {
+const char *saturation_run(saturation *s, progress *p, const saturation_watch *watch) {
     for (tt_size i = 0; i < s->count; i += s->rules) {
-        const char *error = run_set(s, &s->cells[i], p);
+        if (!is_open(&s->cells[i])) continue;
+        const char *error = run_set(s, &s->cells[i], p, watch);
         if (error) return error;
         for (int k = 0; k < s->rules; k++) {
             if (overflows(s, &s->cells[i + k]))
                 return "logits so large that their squares overflow";
+            s->cells[i + k].finished = true;
             done(p, &s->cells[i + k]);
         }
+        if (watch && !watch->finished(watch->context, i / s->rules)) return "";
     }
     return NULL;
 }

@@ -14,11 +14,13 @@
 #ifndef SATURATION_DRAW_H
 #define SATURATION_DRAW_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/progress.h"
 #include "common/scaling.h"
+#include "common/shard.h"
 
 typedef enum saturation_metric {
     SAT_LOGIT_STD, /* population standard deviation within the row */
@@ -50,6 +52,7 @@ typedef struct saturation_config {
     int64_t rows; /* at least so many; whole matrices are drawn */
     int64_t seed;
     int threads;
+    shard shard; /* of the sets; 0 of 0: all */
 } saturation_config;
 
 typedef struct saturation_summary {
@@ -69,6 +72,8 @@ typedef struct saturation_cell {
      * over twice the deviation. */
     double pooled, pooled_error;
     double exact[SAT_METRICS]; /* of the means; nan where none is known (exact.h) */
+    bool elsewhere;            /* dealt to another shard */
+    bool finished;             /* measured */
 } saturation_cell;
 
 typedef struct saturation {
@@ -79,7 +84,8 @@ typedef struct saturation {
     tt_size count;
 } saturation;
 
-/* Lays out the cells. False without memory. Free with saturation_free. */
+/* Lays out the cells and deals the sets, which are all rules at one d_k (or sigma) and n. False
+ * without memory. Free with saturation_free. */
 bool saturation_new(saturation *s, const saturation_config *config);
 void saturation_free(saturation *s);
 
@@ -91,11 +97,23 @@ int saturation_metrics(const saturation *s);
 /* Matrices in a cell of so many keys. */
 tt_size saturation_matrices(const saturation_config *config, int64_t keys);
 
-/* Draws and measures everything. NULL, or what failed: no memory, or logits that are not finite,
- * or too large to square. */
-const char *saturation_run(saturation *s, progress *p);
+/* Whom saturation_run tells of each set, 0 for the first cells[rules], and asks whether to stop. */
+typedef struct saturation_watch {
+    void *context;
+    bool (*finished)(void *context, tt_size set); /* false, after one line, ends it */
+    const atomic_int *stop;                       /* ends it where it is not 0 */
+} saturation_watch;
 
-/* Work in the unit of the progress line, and bytes for the largest cell on so many threads. */
+/* Draws and measures what is of this shard and not finished. NULL, or what failed: no memory, or
+ * logits that are not finite or too large to square; "" where the watch, which may be NULL, ended
+ * it. */
+const char *saturation_run(saturation *s, progress *p, const saturation_watch *watch);
+
+/* Cells of this shard that are not finished. */
+tt_size saturation_open(const saturation *s);
+
+/* Work, of this shard's unfinished sets, in the unit of the progress line, and bytes for the
+ * largest cell on so many threads. */
 double saturation_work(const saturation *s);
 double saturation_bytes(const saturation_config *config, int threads);
 

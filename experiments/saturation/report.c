@@ -71,7 +71,7 @@ void saturation_csv(FILE *to, const saturation *s) {
     (void)fprintf(to, "%s,metric,statistic,value,standard_error,theory,z\n",
                   by_sigma(s) ? "sigma,keys" : "d_k,keys,scale");
     for (tt_size i = 0; i < s->count; i++)
-        for (int m = 0; m < saturation_metrics(s); m++) {
+        for (int m = 0; s->cells[i].finished && m < saturation_metrics(s); m++) {
             const saturation_cell *c = &s->cells[i];
             const saturation_summary *of = &c->of[m];
             const struct {

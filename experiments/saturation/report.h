@@ -28,7 +28,7 @@ comparisons saturation_compare(const saturation *s);
  * correlations the largest exceeds it at most so often (Sidak 1967). */
 double saturation_largest_of(int count, double probability);
 
-/* Long form, a row for each cell, metric and statistic. */
+/* Long form, a row for each finished cell, metric and statistic. */
 void saturation_csv(FILE *to, const saturation *s);
 
 void saturation_table(FILE *to, const saturation *s);

@@ -10,12 +10,14 @@
 #include "common/machine.h"
 #include "common/message.h"
 #include "common/progress.h"
-#include "common/results.h"
+#include "common/resumable.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
+#include "common/stop.h"
 #include "saturation/draw.h"
 #include "saturation/exact.h"
 #include "saturation/report.h"
+#include "saturation/sets.h"
 
 static const option_spec OPTIONS[] = {
     {"d-k", "LIST", "1,2,4,8,16,32,64,128,256,512,1024", "key widths, 1 to 65536; a..b is a range"},
@@ -26,6 +28,7 @@ static const option_spec OPTIONS[] = {
     {"seed", "N", "0", "seed of all random numbers"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/saturation.csv", "the results"),
+    RESUMABLE_OPTIONS,
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
 
@@ -37,8 +40,7 @@ typedef struct request {
     double sigma[LIST_MOST];
     scale_list scale;
     saturation_config config;
-    const char *output;
-    bool quiet;
+    options used; /* with --sigma the results must not claim a d_k or a scale */
 } request;
 
 static bool read_sigma(request *q) {
@@ -67,7 +69,7 @@ static bool fits_memory(request *q) {
                         options_text(q->text, "rows"));
 }
 
-static bool read_request(request *q) {
+static bool read_request(request *q, resumable *kept) {
     saturation_config *c = &q->config;
     const options *o = q->text;
     *c = (saturation_config){.d_k = q->d_k, .sigma = q->sigma, .keys = q->keys};
@@ -75,27 +77,33 @@ static bool read_request(request *q) {
         !options_int_list(o, "keys", 2, 4096, q->keys, &c->keys_count) ||
         !scale_option_list(o, &q->scale) || !options_int(o, "rows", 1, 1000000000, &c->rows) ||
         !options_int(o, "seed", 0, 4294967295, &c->seed) || !settings_threads(o, &c->threads) ||
-        !results_option(o, &q->output))
+        !resumable_option(kept, o))
         return false;
     c->scale = q->scale.rule;
     c->scale_count = q->scale.count;
-    q->quiet = options_flag(o, "quiet");
-    return fits_memory(q);
-}
-
-/* With --sigma the results must not claim a d_k or a scale. */
-static options used_of(const request *q) {
-    options used = *q->text;
-    for (int i = 0; q->config.sigma_count > 0 && i < used.command->count; i++)
+    c->shard = kept->shard;
+    q->used = *o;
+    for (int i = 0; c->sigma_count > 0 && i < o->command->count; i++)
         if (strcmp(OPTIONS[i].name, "d-k") == 0 || strcmp(OPTIONS[i].name, "scale") == 0)
-            used.text[i] = "";
-    return used;
+            q->used.text[i] = "";
+    return fits_memory(q);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
 enum { RESULTS, THEORY, FILES };
 static const char *const ENDINGS[FILES] = {"", "_theory.csv"};
+
+typedef struct running {
+    const request *request;
+    saturation all;
+    resumable kept;
+    progress progress;
+} running;
+
+static partial_runs sets_of(running *r) {
+    return saturation_sets(&r->all, r->request->text->command->name);
+}
 
 static bool write_files(const saturation *s, results *to) {
     saturation_csv(to->file[RESULTS].stream, s);
@@ -104,44 +112,70 @@ static bool write_files(const saturation *s, results *to) {
     return results_commit(to);
 }
 
-static void say_results(const saturation *s, const results *files) {
-    FILE *to = results_people(files);
-    saturation_table(to, s);
-    saturation_findings(to, s);
-    results_say(files, to);
+static int finish(running *r, tt_size missing) {
+    results *to = &r->kept.results;
+    saturation_exact(&r->all);
+    if (!r->kept.direct && !results_open(to, &r->request->used, ENDINGS, FILES)) return EXIT_FAILED;
+    if (!write_files(&r->all, to) || !partial_remove(&r->kept.partial)) return EXIT_FAILED;
+    if (r->kept.quiet) return EXIT_OK;
+    if (missing == 0) {
+        saturation_table(results_people(to), &r->all);
+        saturation_findings(results_people(to), &r->all);
+    }
+    results_say(to, results_people(to));
+    return EXIT_OK;
 }
 
-static bool draw_all(const request *q, saturation *s) {
-    progress p;
-    progress_start(&p, s->count, saturation_work(s), q->quiet);
-    p.unit = "rows";
-    p.item = "combinations";
-    const char *error = saturation_run(s, &p);
-    progress_end(&p);
-    if (error) return complain("saturation: %s", error);
-    saturation_exact(s);
-    return true;
+static bool on_finished(void *context, tt_size set) {
+    running *r = context;
+    bool good = resumable_add(&r->kept, set);
+    if (!good) progress_end(&r->progress);
+    return good;
 }
 
-static int run(const request *q, saturation *s) {
-    const options used = used_of(q);
-    results to;
-    if (!results_may_open(&used, ENDINGS, FILES)) return EXIT_FAILED;
-    if (!draw_all(q, s) || !results_open(&to, &used, ENDINGS, FILES)) return EXIT_FAILED;
-    bool good = write_files(s, &to);
-    if (good && !q->quiet) say_results(s, &to);
-    results_discard(&to);
-    return good ? EXIT_OK : EXIT_FAILED;
+static int draw_and_finish(running *r) {
+    progress *p = &r->progress;
+    const saturation_watch watch = {r, on_finished, &stop_signal};
+    stop_spare_writes();
+    progress_start(p, r->kept.own * r->all.rules, saturation_work(&r->all), r->kept.quiet);
+    p->unit = "rows";
+    p->item = "combinations";
+    p->items_done = r->kept.own * r->all.rules - saturation_open(&r->all);
+    const char *error = saturation_run(&r->all, p, &watch);
+    progress_end(p);
+    if (error && error[0]) return message_fail(EXIT_FAILED, "saturation: %s", error);
+    if (stop_signal && r->kept.finished < r->kept.own) return resumable_interrupted(&r->kept);
+    if (error) return EXIT_FAILED;
+    return r->kept.shard.count > 0 ? resumable_share_done(&r->kept) : finish(r, 0);
 }
 
 static int run_saturation(const options *o) {
     static request q;
-    saturation s;
+    running r = {.request = &q};
     q.text = o;
-    if (!read_request(&q)) return EXIT_USAGE;
-    if (!saturation_new(&s, &q.config)) return message_fail(EXIT_FAILED, "out of memory");
-    int code = run(&q, &s);
-    saturation_free(&s);
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
+    if (!saturation_new(&r.all, &q.config)) return message_fail(EXIT_FAILED, "out of memory");
+    stop_catch_signals();
+    int code = EXIT_FAILED;
+    if (resumable_open(&r.kept, &q.used, "sets", sets_of(&r), ENDINGS, FILES))
+        code = draw_and_finish(&r);
+    else if (stop_signal)
+        code = EXIT_SIGNAL + stop_signal;
+    resumable_close(&r.kept);
+    saturation_free(&r.all);
+    return code;
+}
+
+static int merge_saturation(const options *o, const share_files *files) {
+    static request q;
+    running r = {.request = &q};
+    q.text = o;
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
+    if (!saturation_new(&r.all, &q.config)) return message_fail(EXIT_FAILED, "out of memory");
+    const tt_size missing = resumable_merge(&r.kept, &q.used, sets_of(&r), files);
+    const int code = missing < 0 ? EXIT_FAILED : finish(&r, missing);
+    resumable_close(&r.kept);
+    saturation_free(&r.all);
     return code;
 }
 
@@ -175,4 +209,5 @@ const command_spec SATURATION_COMMAND = {
     .examples = EXAMPLES,
     .more = scale_option_help,
     .run = run_saturation,
+    .merge = merge_saturation,
 };

@@ -12,25 +12,27 @@
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
 /* The run of the lower median ratio, the first of equals. */
-static const run *lower_median(const run *runs, int seeds) {
+static const run *lower_median(const run *const *runs, int seeds) {
     for (int i = 0; i < seeds; i++) {
         int before = 0;
         for (int j = 0; j < seeds; j++)
-            before += runs[j].ratio < runs[i].ratio || (j < i && runs[j].ratio == runs[i].ratio);
-        if (before == (seeds - 1) / 2) return &runs[i];
+            before +=
+                runs[j]->ratio < runs[i]->ratio || (j < i && runs[j]->ratio == runs[i]->ratio);
+        if (before == (seeds - 1) / 2) return runs[i];
     }
-    return runs;
+    return runs[0];
 }
 
-/* The group of these runs (contiguous, one a seed); x is scratch for one number a seed. */
-static void summarise(seed_group *g, const sweep_config *c, const run *runs, int seeds, double *x) {
+/* The group of its runs; x is scratch for one number a seed. */
+static void summarise(seed_group *g, const sweep_config *c, double *x) {
+    const run *const *runs = g->runs;
+    const int seeds = g->seeds;
     g->run = lower_median(runs, seeds);
     g->verdict = verdict_of_run(c, g->run);
     g->state = state_of_run(c, g->run);
-    g->seeds = seeds;
     for (int e = 0; e < seeds; e++) {
-        x[e] = runs[e].ratio;
-        g->counts[verdict_of_run(c, &runs[e])]++;
+        x[e] = runs[e]->ratio;
+        g->counts[verdict_of_run(c, runs[e])]++;
     }
     stats_sort(x, seeds);
     g->ratio_median = stats_quantile(x, seeds, 0.5);
@@ -39,22 +41,28 @@ static void summarise(seed_group *g, const sweep_config *c, const run *runs, int
     for (int i = 0; i < columns_count(); i++) {
         tt_size n = 0;
         for (int e = 0; e < seeds; e++)
-            if (runs[e].row_count > 0) x[n++] = runs[e].rows[0].value[i];
+            if (runs[e]->row_count > 0) x[n++] = runs[e]->rows[0].value[i];
         g->first[i] = stats_median(x, n);
     }
 }
 
-bool report_new(report *r, const sweep *s, const char *options) {
+bool report_new(report *r, const sweep *s, const char *given) {
     const int seeds = s->config.seed_count;
     const size_t columns = (size_t)columns_count();
     double *x = calloc((size_t)seeds, sizeof *x);
-    *r = (report){.sweep = s, .options = options, .count = s->count / seeds};
+    *r = (report){.sweep = s, .options = given, .count = s->count / seeds};
     r->groups = calloc((size_t)r->count, sizeof *r->groups);
     r->medians = calloc((size_t)r->count * columns, sizeof *r->medians);
-    bool good = x && r->groups && r->medians;
+    r->runs = calloc((size_t)s->count, sizeof *r->runs);
+    bool good = x && r->groups && r->medians && r->runs;
     for (tt_size i = 0; good && i < r->count; i++) {
-        r->groups[i].first = r->medians + (size_t)i * columns;
-        summarise(&r->groups[i], &s->config, &s->runs[i * seeds], seeds, x);
+        seed_group *g = &r->groups[i];
+        g->first = r->medians + (size_t)i * columns;
+        g->runs = r->runs + i * seeds;
+        for (const run *c = &s->runs[i * seeds]; c < &s->runs[(i + 1) * seeds]; c++)
+            if (c->finished) g->runs[g->seeds++] = c;
+        r->missing += seeds - g->seeds;
+        if (g->seeds > 0) summarise(g, &s->config, x);
     }
     free(x);
     if (!good) report_free(r);
@@ -64,6 +72,7 @@ bool report_new(report *r, const sweep *s, const char *options) {
 void report_free(report *r) {
     free(r->groups);
     free(r->medians);
+    free(r->runs);
     *r = (report){.groups = NULL};
 }
 
@@ -87,6 +96,7 @@ void report_runs_csv(FILE *to, const report *r) {
         to);
     for (tt_size i = 0; i < r->sweep->count; i++) {
         const run *c = &r->sweep->runs[i];
+        if (!c->finished) continue;
         log_key(to, c);
         (void)fprintf(to, ",%td", config->steps);
         csv_number(to, c->ratio);
@@ -112,6 +122,7 @@ void report_summary_csv(FILE *to, const report *r) {
     (void)fputs(",state,kappa,options\n", to);
     for (tt_size i = 0; i < r->count; i++) {
         const seed_group *g = &r->groups[i];
+        if (g->seeds == 0) continue;
         print_group_key(to, g);
         (void)fprintf(to, ",%d", g->seeds);
         csv_number(to, g->ratio_median);
@@ -151,16 +162,16 @@ static const log_row *row_at(const run *c, tt_size r, int64_t step) {
 }
 
 /* One step, of every seed that has it. */
-static void print_bands_row(FILE *to, const report *rep, const seed_group *g, const run *runs,
-                            tt_size r, int64_t step, double *x) {
+static void print_bands_row(FILE *to, const report *rep, const seed_group *g, tt_size r,
+                            int64_t step, double *x) {
     int n = 0;
-    for (int e = 0; e < g->seeds; e++) n += row_at(&runs[e], r, step) != NULL;
+    for (int e = 0; e < g->seeds; e++) n += row_at(g->runs[e], r, step) != NULL;
     print_group_key(to, g);
     (void)fprintf(to, ",%" PRId64 ",%d", step, n);
     for (int b = 0; b < BAND_COUNT; b++) {
         tt_size k = 0;
         for (int e = 0; e < g->seeds; e++) {
-            const log_row *row = row_at(&runs[e], r, step);
+            const log_row *row = row_at(g->runs[e], r, step);
             if (row) x[k++] = band_value(BANDS[b], row);
         }
         stats_sort(x, k);
@@ -182,12 +193,12 @@ bool report_bands_csv(FILE *to, const report *r) {
         (void)fprintf(to, ",%s_median,%s_q1,%s_q3", BANDS[b], BANDS[b], BANDS[b]);
     (void)fputs(",steps,options\n", to);
     for (tt_size i = 0; i < r->count; i++) {
-        const run *runs = &r->sweep->runs[i * seeds];
-        const run *longest = runs;
-        for (int e = 1; e < seeds; e++)
-            if (runs[e].row_count > longest->row_count) longest = &runs[e];
-        for (tt_size row = 0; row < longest->row_count; row++)
-            print_bands_row(to, r, &r->groups[i], runs, row, longest->rows[row].step, x);
+        const seed_group *g = &r->groups[i];
+        const run *longest = g->runs[0];
+        for (int e = 1; e < g->seeds; e++)
+            if (g->runs[e]->row_count > longest->row_count) longest = g->runs[e];
+        for (tt_size row = 0; longest && row < longest->row_count; row++)
+            print_bands_row(to, r, g, row, longest->rows[row].step, x);
     }
     free(x);
     return true;

@@ -11,6 +11,7 @@ typedef struct seed_group {
     const run *run; /* the one of the lower median ratio: verdict and state are its */
     verdict verdict;
     state state;
+    const run **runs; /* [seeds]: those that are finished */
     int seeds;
     double ratio_median, ratio_q1, ratio_q3;
     int counts[VERDICTS];
@@ -22,11 +23,14 @@ typedef struct report {
     const char *options; /* what was given beside widths, scales, rates, seeds and steps */
     seed_group *groups;  /* nested as d_k, scale, rate */
     tt_size count;
-    double *medians; /* of all groups */
+    double *medians;  /* of all groups */
+    const run **runs; /* likewise */
+    tt_size missing;  /* runs that are not finished */
 } report;
 
-/* Computed from finished runs; sweep and options are borrowed. False without memory. */
-bool report_new(report *r, const sweep *s, const char *options);
+/* Computed from finished runs; a group without any has no row anywhere; sweep and text are
+ * borrowed. False without memory. */
+bool report_new(report *r, const sweep *s, const char *given);
 void report_free(report *r);
 
 /* A column of the log at step 0, median over seeds. */

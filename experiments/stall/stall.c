@@ -12,7 +12,7 @@
 #include "common/machine.h"
 #include "common/message.h"
 #include "common/progress.h"
-#include "common/results.h"
+#include "common/resumable.h"
 #include "common/scale_option.h"
 #include "common/settings.h"
 #include "common/stop.h"
@@ -55,7 +55,7 @@ static const option_spec OPTIONS[] = {
     {"every", "N", "5", "log every n-th step; the first and the last always"},
     {"threads", "N", "", "threads (default: all processors); no result depends on it"},
     RESULTS_OPTIONS("results/stall.csv", "the log"),
-    {"resume", NULL, "", "go on from FILE.partial of an interrupted run"},
+    RESUMABLE_OPTIONS,
     {"quiet", NULL, "", "no progress, no table, no sentences"},
 };
 
@@ -67,8 +67,6 @@ typedef struct request {
     optimizer_rate rate[LIST_MOST];
     scale_list scale;
     sweep_config config;
-    const char *output;
-    bool direct, quiet, resume;
 } request;
 
 static const char *text_of(const request *q, const char *name) {
@@ -140,7 +138,7 @@ static bool rates_differ(const sweep *s) {
 static bool rates_make_sense(const request *q, const sweep *s) {
     for (tt_size i = 0; i < s->count; i++) {
         const run *c = &s->runs[i];
-        if (isfinite(c->lr) && c->lr > 0 && isfinite(c->kappa)) continue;
+        if (c->elsewhere || (isfinite(c->lr) && c->lr > 0 && isfinite(c->kappa))) continue;
         return complain("--optimizer %s, --lr '%s', --lr-unit %s, --init-gain %s: at d_k %" PRId64
                         ", scale %s the rate is %g and kappa %g; expected finite ones above 0",
                         text_of(q, "optimizer"), text_of(q, "lr"), text_of(q, "lr-unit"),
@@ -177,16 +175,7 @@ static bool read_sizes(request *q) {
            options_size(o, "every", 1, 1000000000, &c->every);
 }
 
-static bool read_output(request *q) {
-    q->resume = options_flag(q->text, "resume");
-    q->quiet = options_flag(q->text, "quiet");
-    if (!results_option(q->text, &q->output)) return false;
-    q->direct = output_is_direct(q->output);
-    return !(q->direct && q->resume) ||
-           complain("--resume with --output '%s': only a regular file can be resumed", q->output);
-}
-
-static bool read_request(request *q) {
+static bool read_request(request *q, resumable *kept) {
     sweep_config *c = &q->config;
     const options *o = q->text;
     *c = (sweep_config){.d_k = q->d_k, .rate = q->rate, .seed = q->seed};
@@ -196,7 +185,7 @@ static bool read_request(request *q) {
            recipe_option(o, q->rate, &c->rate_count, &c->recipe) &&
            options_int_list(o, "seed", 0, 4294967295, q->seed, &c->seed_count) && read_sizes(q) &&
            read_start_and_target(q) && read_gain(q) && read_unit(q) &&
-           settings_threads(o, &c->threads) && read_output(q) && fits_memory(q);
+           settings_threads(o, &c->threads) && resumable_option(kept, o) && fits_memory(q);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -204,21 +193,15 @@ static bool read_request(request *q) {
 typedef struct running {
     const request *request;
     sweep sweep;
-    char *settings;
-    results files;
-    partial_runs runs;
-    partial partial; /* while it lasts, unless FILE is written directly */
+    resumable kept;
     progress progress;
-    tt_size finished;
 } running;
 
 static bool on_finished(void *context, const run *c) {
     running *r = context;
-    r->finished++;
     progress_item(&r->progress, "d_k %td %s %s lr %.3g seed %td: ratio %.2g", (tt_size)c->d_k,
                   c->scale->name, c->optimizer->name, c->lr, (tt_size)c->seed, c->ratio);
-    if (!r->partial.path) return true;
-    bool good = partial_add(&r->partial, c - r->sweep.runs);
+    bool good = resumable_add(&r->kept, c - r->sweep.runs);
     if (!good) progress_end(&r->progress);
     return good;
 }
@@ -232,20 +215,16 @@ enum { LOG, RUNS, SUMMARY, BANDS, FILES };
 static const char *const ENDINGS[FILES] = {"", "_runs.csv", "_summary.csv", "_bands.csv"};
 
 static bool open_files(running *r) {
-    const request *q = r->request;
-    if (q->direct) return results_open(&r->files, q->text, ENDINGS, FILES);
-    if (!results_may_open(q->text, ENDINGS, FILES)) return false;
-    r->runs = sweep_runs(&r->sweep, q->text->command->name);
-    bool good = partial_open(&r->partial, q->output, r->settings, &r->runs, q->resume);
-    for (tt_size i = 0; i < r->sweep.count; i++) r->finished += r->sweep.runs[i].finished;
-    return good;
+    const options *o = r->request->text;
+    return resumable_open(&r->kept, o, "runs", sweep_runs(&r->sweep, o->command->name), ENDINGS,
+                          FILES);
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
 static bool write_files(running *r, const report *rep) {
-    results *to = &r->files;
-    if (!r->request->direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
+    results *to = &r->kept.results;
+    if (!r->kept.direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
     log_write(to->file[LOG].stream, &r->sweep);
     if (!to->direct) {
         report_runs_csv(to->file[RUNS].stream, rep);
@@ -256,11 +235,13 @@ static bool write_files(running *r, const report *rep) {
 }
 
 static void say_results(const running *r, const report *rep) {
-    FILE *to = results_people(&r->files);
-    if (r->request->quiet) return;
-    findings_table(to, rep);
-    findings_say(to, rep);
-    results_say(&r->files, to);
+    FILE *to = results_people(&r->kept.results);
+    if (r->kept.quiet) return;
+    if (rep->missing == 0) {
+        findings_table(to, rep);
+        findings_say(to, rep);
+    }
+    results_say(&r->kept.results, to);
 }
 
 /* What was given beside the axes of the sweep; the caller frees. */
@@ -278,23 +259,11 @@ static int finish(running *r) {
         return message_fail(EXIT_FAILED, "out of memory");
     }
     bool good = write_files(r, &rep);
-    good = good && partial_remove(&r->partial);
+    good = good && partial_remove(&r->kept.partial);
     if (good) say_results(r, &rep);
     report_free(&rep);
     free(given);
     return good ? EXIT_OK : EXIT_FAILED;
-}
-
-static int interrupted(const running *r) {
-    if (!r->partial.path)
-        return message_fail(EXIT_SIGNAL + stop_signal,
-                            "interrupted; %td of %td runs were done, nothing is written",
-                            r->finished, r->sweep.count);
-    if (r->finished == 0)
-        return message_fail(EXIT_SIGNAL + stop_signal, "interrupted; no run is complete");
-    return message_fail(EXIT_SIGNAL + stop_signal,
-                        "interrupted; %td of %td runs are in %s for --resume", r->finished,
-                        r->sweep.count, r->partial.path);
 }
 
 static int train_and_finish(running *r) {
@@ -303,39 +272,57 @@ static int train_and_finish(running *r) {
     stop_spare_writes();
     const sweep_config *c = &r->sweep.config;
     for (tt_size i = 0; i < r->sweep.count; i++)
-        if (!r->sweep.runs[i].finished)
+        if (!r->sweep.runs[i].finished && !r->sweep.runs[i].elsewhere)
             work += (double)c->steps * sweep_job_work(c, r->sweep.runs[i].d_k) / c->scale_count;
-    progress_start(&r->progress, r->sweep.count, work, r->request->quiet);
-    r->progress.items_done = r->finished;
+    progress_start(&r->progress, r->kept.own, work, r->kept.quiet);
+    r->progress.items_done = r->kept.finished;
     sweep_observer observer = {r, on_finished, on_advanced};
     sweep_result result = sweep_train(&r->sweep, &observer, &stop_signal, error, sizeof error);
     progress_end(&r->progress);
-    if (result == SWEEP_STOPPED && r->finished < r->sweep.count) return interrupted(r);
-    if (result != SWEEP_FAILED) return finish(r);
+    if (result == SWEEP_STOPPED && r->kept.finished < r->kept.own)
+        return resumable_interrupted(&r->kept);
+    if (result != SWEEP_FAILED)
+        return c->shard.count > 0 ? resumable_share_done(&r->kept) : finish(r);
     return error[0] ? message_fail(EXIT_FAILED, "%s", error) : EXIT_FAILED;
+}
+
+/* Lays out the runs of the request. EXIT_OK, or the exit code after one line. */
+static int lay_out(running *r, const request *q) {
+    sweep_config config = q->config;
+    config.shard = r->kept.shard;
+    if (!sweep_new(&r->sweep, &config) || !sweep_measure(&r->sweep, &stop_signal))
+        return message_fail(EXIT_FAILED, "out of memory");
+    if (stop_signal) return resumable_interrupted(&r->kept);
+    return rates_make_sense(q, &r->sweep) ? EXIT_OK : EXIT_USAGE;
 }
 
 static int run_stall(const options *o) {
     static request q;
     running r = {.request = &q};
     q.text = o;
-    if (!read_request(&q)) return EXIT_USAGE;
-    r.settings = settings_describe(o);
-    int code = EXIT_FAILED;
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
     stop_catch_signals();
-    if (!r.settings || !sweep_new(&r.sweep, &q.config) || !sweep_measure(&r.sweep, &stop_signal))
-        (void)complain_of_memory();
-    else if (stop_signal)
-        code = interrupted(&r);
-    else if (!rates_make_sense(&q, &r.sweep))
-        code = EXIT_USAGE;
-    else if (open_files(&r))
+    int code = lay_out(&r, &q);
+    if (code == EXIT_OK && open_files(&r))
         code = train_and_finish(&r);
-    else if (stop_signal)
-        code = EXIT_SIGNAL + stop_signal;
-    results_discard(&r.files);
-    partial_close(&r.partial);
-    free(r.settings);
+    else if (code == EXIT_OK)
+        code = stop_signal ? EXIT_SIGNAL + stop_signal : EXIT_FAILED;
+    resumable_close(&r.kept);
+    sweep_free(&r.sweep);
+    return code;
+}
+
+static int merge_stall(const options *o, const share_files *files) {
+    static request q;
+    running r = {.request = &q};
+    q.text = o;
+    if (!read_request(&q, &r.kept)) return EXIT_USAGE;
+    int code = lay_out(&r, &q);
+    if (code == EXIT_OK)
+        code = resumable_merge(&r.kept, o, sweep_runs(&r.sweep, o->command->name), files) < 0
+                   ? EXIT_FAILED
+                   : finish(&r);
+    resumable_close(&r.kept);
     sweep_free(&r.sweep);
     return code;
 }
@@ -343,11 +330,12 @@ static int run_stall(const options *o) {
 static int report_stall(const options *o, const char *path, FILE *to) {
     static request q;
     sweep s = {.runs = NULL};
+    resumable kept = {.output = NULL};
     report rep;
     char *given = given_beside(o);
     q.text = o;
     bool good =
-        (given || complain_of_memory()) && read_request(&q) &&
+        (given || complain_of_memory()) && read_request(&q, &kept) &&
         ((sweep_new(&s, &q.config) && sweep_measure(&s, &stop_signal)) || complain_of_memory()) &&
         recall_sweep(&s, path);
     good = good && (report_new(&rep, &s, given) || complain_of_memory());
@@ -404,4 +392,5 @@ const command_spec STALL_COMMAND = {
     .more = print_more,
     .run = run_stall,
     .report = report_stall,
+    .merge = merge_stall,
 };

@@ -157,7 +157,8 @@ void log_run(FILE *to, const sweep *s, const run *c) {
 
 void log_write(FILE *to, const sweep *s) {
     log_header(to);
-    for (tt_size i = 0; i < s->count; i++) log_run(to, s, &s->runs[i]);
+    for (tt_size i = 0; i < s->count; i++)
+        if (s->runs[i].finished) log_run(to, s, &s->runs[i]);
 }
 
 /* ---- Reading back ---------------------------------------------------------------------------- */

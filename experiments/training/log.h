@@ -17,7 +17,7 @@ void log_key(FILE *to, const run *c);
 /* The rows of one run of this sweep. */
 void log_run(FILE *to, const sweep *s, const run *c);
 
-/* The whole log: header and all runs, nested as d_k, scale, rate, seed, step. */
+/* The whole log: header and all finished runs, nested as d_k, scale, rate, seed, step. */
 void log_write(FILE *to, const sweep *s);
 
 /* ---- Reading back ---- */

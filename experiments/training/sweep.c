@@ -69,6 +69,24 @@ static void lay_out(const sweep_config *c, run *to, int d_k, int scale, int rate
     to->ratio = to->middle = INFINITY;
 }
 
+/* Jobs, not runs: what is trained together stays together. */
+static bool deal(const sweep *s) {
+    const sweep_config *c = &s->config;
+    const tt_size inner = (tt_size)c->rate_count * c->seed_count, jobs = c->d_k_count * inner;
+    double *cost = calloc((size_t)jobs, sizeof *cost);
+    int *owner = calloc((size_t)jobs, sizeof *owner);
+    bool good = cost && owner;
+    for (tt_size i = 0; good && i < jobs; i++) cost[i] = sweep_job_work(c, c->d_k[i / inner]);
+    good = good && shard_deal(cost, jobs, c->shard.count, owner);
+    for (tt_size i = 0; good && i < s->count; i++) {
+        const tt_size d_k = i / (c->scale_count * inner);
+        s->runs[i].elsewhere = owner[d_k * inner + i % inner] != c->shard.index;
+    }
+    free(cost);
+    free(owner);
+    return good;
+}
+
 bool sweep_new(sweep *s, const sweep_config *config) {
     const sweep_config *c = config;
     s->config = *c;
@@ -80,7 +98,7 @@ bool sweep_new(sweep *s, const sweep_config *config) {
             for (int r = 0; r < c->rate_count; r++)
                 for (int e = 0; e < c->seed_count; e++)
                     lay_out(c, sweep_run_at(s, d, k, r, e), d, k, r, e);
-    return true;
+    return c->shard.count == 0 || deal(s);
 }
 
 void sweep_free(sweep *s) {
@@ -142,6 +160,10 @@ static void measure_piece(void *context, tt_size i) {
     const measuring *m = context;
     const sweep_config *c = &m->sweep->config;
     const int d = (int)(i / c->seed_count), e = (int)(i % c->seed_count);
+    bool own = false;
+    for (int r = 0; r < c->rate_count; r++)
+        own = own || !sweep_run_at(m->sweep, d, 0, r, e)->elsewhere;
+    if (!own) return;
     const training_config training = training_of(c, c->d_k[d]);
     double *per_lr = calloc((size_t)m->count, sizeof *per_lr);
     bool good = per_lr;
@@ -270,7 +292,7 @@ static bool enrol(shared *s, const job *j, const teacher *from, trainee *all, in
     *count = 0;
     for (int k = 0; k < c->scale_count; k++) {
         run *to = sweep_run_at(s->sweep, j->d_k, k, j->rate, j->seed);
-        if (to->finished) continue;
+        if (to->finished || to->elsewhere) continue;
         const student_config config = {to->scale, to->gain, to->optimizer, to->lr, &c->recipe};
         trainee *t = &all[(*count)++];
         *t = (trainee){.run = to, .active = true};
@@ -347,8 +369,10 @@ static bool list_jobs(shared *s) {
         for (int r = 0; r < c->rate_count; r++)
             for (int e = 0; e < c->seed_count; e++) {
                 bool open = false;
-                for (int k = 0; k < c->scale_count; k++)
-                    open = open || !sweep_run_at(s->sweep, d, k, r, e)->finished;
+                for (int k = 0; k < c->scale_count; k++) {
+                    const run *of = sweep_run_at(s->sweep, d, k, r, e);
+                    open = open || !(of->finished || of->elsewhere);
+                }
                 if (!open) continue;
                 tt_size at = s->job_count++;
                 for (; at > 0 && c->d_k[s->jobs[at - 1].d_k] < c->d_k[d]; at--)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/shard.h"
 #include "training/columns.h"
 
 typedef enum gain_kind { GAIN_NUMBER, GAIN_DK_DOWN, GAIN_DK_UP } gain_kind;
@@ -37,6 +38,7 @@ typedef struct sweep_config {
     double gain;
     bool lr_in_logits; /* each rate's lr is kappa, the nominal step in logits */
     int threads;
+    shard shard; /* of the runs, by whole jobs; 0 of 0: all */
 } sweep_config;
 
 typedef struct log_row {
@@ -54,10 +56,11 @@ typedef struct run {
     log_row *rows;
     double *values; /* of all rows */
     tt_size row_count;
-    tt_size steps; /* taken; fewer than asked for if it diverged */
-    double ratio;  /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
-    double middle; /* the same of the 20 steps around the middle of the steps asked for */
-    bool finished; /* false until trained to its end */
+    tt_size steps;  /* taken; fewer than asked for if it diverged */
+    double ratio;   /* loss / loss_uniform, median of the last 20 steps; infinite if it diverged */
+    double middle;  /* the same of the 20 steps around the middle of the steps asked for */
+    bool elsewhere; /* dealt to another shard */
+    bool finished;  /* false until trained to its end */
 } run;
 
 typedef struct sweep {
@@ -66,7 +69,8 @@ typedef struct sweep {
     tt_size count;
 } sweep;
 
-/* Lays out the runs, but for what sweep_measure adds. False without memory. Free with sweep_free.
+/* Lays out and deals the runs, but for what sweep_measure adds. False without memory. Free with
+ * sweep_free.
  */
 bool sweep_new(sweep *s, const sweep_config *config);
 void sweep_free(sweep *s);
@@ -93,8 +97,9 @@ typedef struct sweep_observer {
 
 typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_result;
 
-/* Trains every run that is not finished, until done or until *stop is not 0. On SWEEP_FAILED (no
- * memory, no thread, the observer's refusal) `error` holds a line, empty if the observer spoke. */
+/* Trains every run of this shard that is not finished, until done or until *stop is not 0. On
+ * SWEEP_FAILED (no memory, no thread, the observer's refusal) `error` holds a line, empty if the
+ * observer spoke. */
 sweep_result sweep_train(sweep *s, const sweep_observer *observer, const atomic_int *stop,
                          char *error, size_t error_bytes);
 

@@ -1,5 +1,6 @@
 #include "training/sweep_runs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,10 @@ static bool is_complete(void *context, tt_size i) {
     return s->runs[i].finished;
 }
 
+static bool is_elsewhere(void *context, tt_size i) {
+    return ((const sweep *)context)->runs[i].elsewhere;
+}
+
 static void write_rows(FILE *to, void *context, tt_size i) {
     const sweep *s = context;
     log_run(to, s, &s->runs[i]);
@@ -30,6 +35,12 @@ static void write_end(FILE *to, void *context, tt_size i) {
     (void)fprintf(to, ",%td", c->steps);
     csv_number(to, c->ratio);
     csv_number(to, c->middle);
+}
+
+static void write_name(FILE *to, void *context, tt_size i) {
+    const run *c = &((const sweep *)context)->runs[i];
+    (void)fprintf(to, "d_k %" PRId64 " %s %s lr %g seed %" PRId64, c->d_k, c->scale->name,
+                  c->optimizer->name, c->lr, c->seed);
 }
 
 /* ---- Reading back ---------------------------------------------------------------------------- */
@@ -84,14 +95,21 @@ static bool read_end(void *context, const char *text) {
     return c->finished = true;
 }
 
+static void forget(void *context, tt_size i) {
+    ((const sweep *)context)->runs[i].row_count = 0;
+}
+
 partial_runs sweep_runs(sweep *s, const char *command) {
     return (partial_runs){.command = command,
                           .context = s,
                           .count = s->count,
                           .header = write_header,
                           .complete = is_complete,
+                          .elsewhere = is_elsewhere,
                           .rows = write_rows,
                           .end = write_end,
+                          .name = write_name,
                           .read_row = read_row,
-                          .read_end = read_end};
+                          .read_end = read_end,
+                          .forget = forget};
 }

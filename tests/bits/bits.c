@@ -240,7 +240,7 @@ static void saturation_of(const saturation_config *config, uint64_t *metric, uin
     progress p;
     need(saturation_new(&s, config), "out of memory");
     progress_start(&p, s.count, saturation_work(&s), true);
-    need(!saturation_run(&s, &p), "saturation failed");
+    need(!saturation_run(&s, &p, NULL), "saturation failed");
     saturation_exact(&s);
     for (tt_size i = 0; i < s.count; i++)
         for (int k = 0; k < saturation_metrics(&s); k++) {
