@@ -321,6 +321,7 @@ END_TEST
 
 START_TEST(a_line_end_and_an_escape_in_a_name_reach_neither_meta_nor_terminal) {
     static const char *const NAME = SCRATCH "results/q\n\033[31m.csv";
+    (void)shell("mkdir -p " SCRATCH "results && rm -f " SCRATCH "results/odd*");
     write_text(NAME, "1,0\n");
     write_text(SCRATCH "results/k.csv", "1,0\n0,1\n");
     for (int again = 0; again < 2; again++) { /* the same settings: it reads back as written */
