@@ -161,6 +161,27 @@ fuzz:
 	  $(addprefix experiments/heads/,npy.c array.c array_csv.c array_file.c other_format.c) experiments/common/memory.c -lm -o build/fuzz/npy
 	build/fuzz/npy -runs=$(FUZZ_RUNS) -max_len=512 build/fuzz/corpus tests/fuzz/corpus
 
+# What fails on purpose or at random, for so many seconds; each part is a program (scripts/torture).
+TORTURE_SECONDS ?= 600
+TORTURE = $(BUILD)/torture
+HARNESS = $(BUILD)/tests/torture/harness.o
+
+$(TORTURE)/allocations $(TORTURE)/calls: $(BUILD)/tests/torture/tiny.o
+$(TORTURE)/tapes: $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(LIBRARY)
+$(TORTURE)/%: $(BUILD)/tests/torture/%.o $(HARNESS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(TORTURE)/%.so: tests/torture/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -shared -fPIC -o $@ $<
+
+torture-build: $(BUILD)/sqrtdk $(addprefix $(TORTURE)/,allocations failing_allocation.so calls kills lines)
+	$(MAKE) build/asan/sqrtdk build/asan/torture/tapes build/asan/torture/mutations $(ASAN)
+
+torture: torture-build
+	BUILD=$(BUILD) TORTURE_SECONDS=$(TORTURE_SECONDS) scripts/torture
+
 # Deliberate faults, one at a time: does a test notice each? Takes most of an hour.
 mutants:
 	scripts/mutants
@@ -182,7 +203,7 @@ coverage:
 
 # ---- Lint ----------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/*/*.[ch] tests/*.[ch] tests/*/*.c)
+C_FILES = $(wildcard include/tt/*.h src/*.[ch] experiments/*.[ch] experiments/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 SH_FILES = $(filter-out scripts/figures scripts/golden %.py %.awk,$(wildcard scripts/*)) tests/slurm/one_node .ci/run .ci/slow
 
 lint:
@@ -389,4 +410,4 @@ clean:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(PAGE)/*/*/*.d $(PAGE)/*/*/*/*.d)
 
-.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz mutants coverage lint graph reproduce plots expected check-expected install uninstall dist clean
+.PHONY: all always example page check-page bench same-bits calibrate test test-build asan asan-build tsan valgrind fuzz torture torture-build mutants coverage lint graph reproduce plots expected check-expected install uninstall dist clean

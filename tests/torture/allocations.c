@@ -1,11 +1,11 @@
-/* allocations.c: in each subcommand, over each state of the folder, the n-th allocation fails, alone
- * or with all that follow it, for every n. A case is COMMAND/STATE/N or COMMAND/STATE/N+.
+/* allocations.c: in each subcommand, over each state of the folder, the n-th allocation fails,
+ * alone or with all that follow it, for every n. A case is COMMAND/STATE/N or COMMAND/STATE/N+.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness.h"
+#include "tiny.h"
 
 typedef struct failing {
     const char *library, *count;
@@ -59,11 +59,11 @@ static void try(torture *t, const failure *f, const expected *e, const char *lib
     if (!torture_wants(t, name)) return;
     tiny_prepare(t, &TINY[f->command], (state)f->state, "case");
     outcome o = run_failing(t, f->command, &now);
-    torture_count(
-        t, name, tiny_wrong(t, &TINY[f->command], &e[f->command], (state)f->state, "case", &o));
+    torture_count(t, name,
+                  tiny_wrong(t, &TINY[f->command], &e[f->command], (state)f->state, "case", &o));
     if (t->only)
-        printf("sqrtdk %s\nexit %d, signal %d\n%s%s", TINY[f->command].line, o.code, o.signal, o.out,
-               o.err);
+        printf("sqrtdk %s\nexit %d, signal %d\n%s%s", TINY[f->command].line, o.code, o.signal,
+               o.out, o.err);
     outcome_free(&o);
 }
 

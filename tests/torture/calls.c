@@ -1,15 +1,16 @@
 /* calls.c: in each subcommand, over each state of the folder, one system call that writes, opens,
  * renames, syncs, removes or closes fails, each in turn. A case is COMMAND/STATE/CALL/REASON/N.
  *
- * Linux's seccomp lets this process answer the calls of another one (man 2 seccomp_unotify), whatever
- * C library stands between and however it is linked. Calls count from the program's own first one, the
- * opening of /dev/null; those that write to standard error never fail, or nothing could be said.
+ * Linux's seccomp lets this process answer the calls of another one (man 2 seccomp_unotify),
+ * whatever C library stands between and however it is linked. Calls count from the program's own
+ * first one, the opening of /dev/null; those that write to standard error never fail, or nothing
+ * could be said.
  */
 #define _GNU_SOURCE /* syscall */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness.h"
+#include "tiny.h"
 
 #if defined(__linux__) && __has_include(<linux/seccomp.h>)
 #include <errno.h>
@@ -75,13 +76,13 @@ static int kind_of(long number) {
 
 /* ---- The watched process --------------------------------------------------------------------- */
 
-/* Hands the calls under test to whoever holds the descriptor, which the page that both processes share
- * tells; then stops, until that one is ready. */
+/* Hands the calls under test to whoever holds the descriptor, which the page that both processes
+ * share tells; then stops, until that one is ready. */
 static void be_watched(void *context) {
     struct sock_filter code[2 + 2 * KIND_COUNT * NAMES_MOST];
     unsigned short used = 0;
-    code[used++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                offsetof(struct seccomp_data, nr));
+    code[used++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     for (int k = 0; k < KIND_COUNT; k++)
         for (int i = 0; i < NAMES_MOST; i++) {
             code[used++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
@@ -92,8 +93,8 @@ static void be_watched(void *context) {
     const struct sock_fprog program = {used, code};
     volatile int *descriptor = context;
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    const long got = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                             SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    const long got =
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
     *descriptor = got < 0 ? -1 : (int)got;
     (void)raise(SIGSTOP);
 }
@@ -105,7 +106,8 @@ static int *shared_number(void) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-/* Starts it; the descriptor on which its calls arrive, or -1 where this system has no such thing. */
+/* Starts it; the descriptor on which its calls arrive, or -1 where this system has no such thing.
+ */
 static int start_watched(const torture *t, char *const words[], pid_t *process) {
     int *descriptor = shared_number(), status;
     if (!descriptor) return -1;
@@ -209,13 +211,12 @@ static void try(torture *t, const failure *f, const expected *e) {
     char name[128];
     outcome o;
     watch w = {.kind = f->kind, .reason = f->reason, .at = f->at};
-    (void)snprintf(name, sizeof name, "%s/%s/%s/%s/%ld", command->name,
-                   state_name((state)f->state), KINDS[f->kind].name, reason_name(f->reason), f->at);
+    (void)snprintf(name, sizeof name, "%s/%s/%s/%s/%ld", command->name, state_name((state)f->state),
+                   KINDS[f->kind].name, reason_name(f->reason), f->at);
     if (!torture_wants(t, name)) return;
     tiny_prepare(t, command, (state)f->state, "case");
     if (!run_watched(t, command, &w, &o)) exit(2);
-    torture_count(t, name,
-                  tiny_wrong(t, command, &e[f->command], (state)f->state, "case", &o));
+    torture_count(t, name, tiny_wrong(t, command, &e[f->command], (state)f->state, "case", &o));
     if (t->only)
         printf("sqrtdk %s\nexit %d, signal %d; %s\n%s%s", command->line, o.code, o.signal, w.called,
                o.out, o.err);

@@ -84,7 +84,7 @@ void *calloc(size_t each, size_t bytes) {
 void *realloc(void *old, size_t bytes) {
     if (!real_realloc || is_early(old)) {
         void *new = malloc(bytes);
-        if (new && old) memmove(new, old, bytes); /* early blocks are followed by more of them */
+        if (new &&old) memmove(new, old, bytes); /* early blocks are followed by more of them */
         return new;
     }
     return fails() ? NULL : real_realloc(old, bytes);

@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHOWN_MOST = 20 };
-
 static _Noreturn void give_up(const char *what) {
     (void)fprintf(stderr, "torture: %s: %s\n", what, strerror(errno));
     exit(2);
@@ -39,8 +37,8 @@ static const char *from_environment(const char *name, const char *otherwise) {
     return value && *value ? value : otherwise;
 }
 
-/* In memory where the system has such a folder: what fails is made to, and fsync costs most of the time
- * elsewhere. The name is fixed, so that a case's files can be looked at afterwards. */
+/* In memory where the system has such a folder: what fails is made to, and fsync costs most of the
+ * time elsewhere. The name is fixed, so that a case's files can be looked at afterwards. */
 static void make_scratch(torture *t, const char *build) {
     char path[PATH_BYTES], whole[PATH_BYTES];
     const char *here = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : build;
@@ -57,7 +55,7 @@ void torture_start(torture *t, const char *kind, const char *program, int argc, 
     char seed[32];
     const char *build = from_environment("TORTURE_BUILD", "build");
     (void)snprintf(seed, sizeof seed, "%lld", (long long)time(NULL));
-    *t = (torture){.kind = kind, .only = argc > 1 ? argv[1] : NULL, .started = now()};
+    *t = (torture){.kind = kind, .only = argc > 1 ? argv[1] : NULL};
     t->seconds = strtod(from_environment("TORTURE_SECONDS", "10"), NULL);
     t->seed = strtoull(from_environment("TORTURE_SEED", seed), NULL, 10);
     t->random = t->seed;
@@ -72,7 +70,8 @@ void torture_start(torture *t, const char *kind, const char *program, int argc, 
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-bool torture_goes_on(const torture *t) {
+bool torture_goes_on(torture *t) {
+    if (t->started == 0) t->started = now();
     return now() - t->started < t->seconds;
 }
 
@@ -85,10 +84,11 @@ void torture_count(torture *t, const char *name, const char *wrong) {
     t->survived += !wrong;
     if (!wrong) return;
     const long failed = t->tried - t->survived;
-    if (failed <= SHOWN_MOST)
+    const long most = strtol(from_environment("TORTURE_SHOWN", "20"), NULL, 10);
+    if (failed <= most)
         printf("FAILED %s: %s\n  again: TORTURE_SEED=%llu %s/%s '%s'\n", name, wrong,
                (unsigned long long)t->seed, t->programs, t->kind, name);
-    else if (failed == SHOWN_MOST + 1)
+    else if (failed == most + 1)
         puts("more that failed are only counted");
 }
 
@@ -96,7 +96,7 @@ int torture_end(const torture *t, long of) {
     char all[32] = "";
     if (of > 0) (void)snprintf(all, sizeof all, " of %ld", of);
     printf("%-14s %8ld tried%s, %ld survived, seed %llu, %.0f s\n", t->kind, t->tried, all,
-           t->survived, (unsigned long long)t->seed, now() - t->started);
+           t->survived, (unsigned long long)t->seed, t->started > 0 ? now() - t->started : 0);
     return t->tried > 0 && t->survived == t->tried ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -157,6 +157,16 @@ void file_write(const torture *t, const char *folder_name, const char *file, con
     path_in(t, folder_name, file, path);
     FILE *to = fopen(path, "wb");
     if (!to || fwrite(data, 1, bytes, to) != bytes || fclose(to) != 0) give_up(path);
+}
+
+void file_copy(const torture *t, const char *from, const char *folder_name, const char *file) {
+    char path[2 * PATH_BYTES];
+    size_t bytes;
+    (void)snprintf(path, sizeof path, "%s/%s", t->root, from);
+    char *text = read_path(path, &bytes);
+    if (!text) give_up(path);
+    file_write(t, folder_name, file, text, bytes);
+    free(text);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -331,175 +341,4 @@ const char *folder_left_over(const folder *f) {
             ends_like(f->file[i].name, ".partial"))
             return f->file[i].name;
     return NULL;
-}
-
-/* ---- Small commands -------------------------------------------------------------------------- */
-
-#define SMALL " --batch 2 --tokens 3 --d-model 3 --d-v 2 --threads 1 --output x.csv"
-#define GIVEN " --q q.npy --k k.npy --v v.npy"
-
-const tiny TINY[] = {
-    {"stall", "stall --d-k 2,3 --steps 6 --seed 0" SMALL, " --seed 1", true},
-    {"map", "map --d-k 2,8 --sigma0 1 --kappa 1,2 --steps 6 --chaos --curves 2" SMALL, " --seed 1",
-     true},
-    {"saturation", "saturation --d-k 2 --keys 3 --rows 12 --threads 1 --output x.csv", " --seed 1",
-     false},
-    {"gradcheck",
-     "gradcheck --op matmul --batch 1 --tokens 2 --keys 2 --threads 1 --output x.csv", " --seed 1",
-     false},
-    {"foreign",
-     "gradcheck --causal --do do.npy --dq dq.npy --dk dk.npy --dv dv.npy --threads 1 --output "
-     "x.csv" GIVEN,
-     " --rtol 0.5", false},
-    {"trace", "trace --lesson soft-lookup --backward", NULL, false},
-    {"traced", "trace --causal --heads 0" GIVEN, NULL, false},
-    {"inspect",
-     "inspect --causal --heads 0 --precision --save-weights x_w.npy --threads 1 --output "
-     "x.csv" GIVEN,
-     " --seed 1", false},
-    {"precision", "precision --d-k 2 --seed 0 --format bfloat16 --output x.csv", " --seed 1", false},
-    {"report", "report --page page.html log.csv", NULL, false},
-    {"help", "help stall", NULL, false},
-    {"commands", "--help", NULL, false},
-};
-const int TINY_COUNT = sizeof TINY / sizeof *TINY;
-
-const char *state_name(state s) {
-    static const char *const NAMES[STATES] = {"empty", "same", "other"};
-    return NAMES[s];
-}
-
-static void run_line(const torture *t, const char *line, const char *more, const char *name) {
-    char text[2 * TEXT_BYTES], *words[WORDS_MOST];
-    (void)snprintf(text, sizeof text, "%s%s", line, more);
-    words_of(t, text, words);
-    outcome o = run(t, words, name, 60);
-    if (o.code != 0) {
-        (void)fprintf(stderr, "torture: %s %s: exit %d, signal %d: %s\n", line, more, o.code,
-                      o.signal, o.err);
-        exit(2);
-    }
-    outcome_free(&o);
-}
-
-/* The inputs of all small commands: files of gradients, and for report a run and a page. */
-static void make_inputs(const torture *t) {
-    static const char *const FILES[] = {"q", "k", "v", "do", "dq", "dk", "dv"};
-    static const char PAGE[] =
-        "<html>\n<script type=\"application/json\" id=\"run\">null</script>\n</html>\n";
-    folder_make(t, "inputs", NULL);
-    run_line(t, "stall --d-k 2 --steps 3 --seed 0" SMALL, " --output log.csv", "inputs");
-    file_write(t, "inputs", "page.html", PAGE, sizeof PAGE - 1);
-    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
-        char path[2 * PATH_BYTES], file[32];
-        size_t bytes;
-        (void)snprintf(path, sizeof path, "%s/tests/golden/gradients/%s.npy", t->root, FILES[i]);
-        (void)snprintf(file, sizeof file, "%s.npy", FILES[i]);
-        char *text = must(read_path(path, &bytes));
-        file_write(t, "inputs", file, text, bytes);
-        free(text);
-    }
-}
-
-static void before_name(const tiny *command, state s, char name[64]) {
-    (void)snprintf(name, 64, "%s.before.%s", command->name, state_name(s));
-}
-
-static void make_before(const torture *t, const tiny *command, state s, char name[64]) {
-    before_name(command, s, name);
-    folder_make(t, name, "inputs");
-    if (s == EMPTY) return;
-    run_line(t, command->line, s == OTHER ? command->other : "", name);
-    if (s == SAME) file_write(t, name, "x.csv", "stale\n", 6);
-}
-
-void expected_make(const torture *t, const tiny *command, expected *e) {
-    static const torture *made;
-    char name[64], text[TEXT_BYTES], *words[WORDS_MOST];
-    if (made != t) make_inputs(t);
-    made = t;
-    e->states = command->other ? STATES : 1;
-    for (int s = 0; s < e->states; s++) {
-        make_before(t, command, (state)s, name);
-        folder_read(t, name, &e->before[s]);
-        folder_make(t, "expected", name);
-        (void)snprintf(text, sizeof text, "%s", command->line);
-        words_of(t, text, words);
-        e->outcome[s] = run(t, words, "expected", 60);
-        if (e->outcome[s].code != 0) {
-            (void)fprintf(stderr, "torture: %s: %s\n", command->line, e->outcome[s].err);
-            exit(2);
-        }
-        folder_read(t, "expected", &e->after[s]);
-    }
-}
-
-void expected_free(expected *e) {
-    for (int s = 0; s < e->states; s++) outcome_free(&e->outcome[s]);
-}
-
-void tiny_prepare(const torture *t, const tiny *command, state s, const char *name) {
-    char before[64];
-    before_name(command, s, before);
-    folder_make(t, name, before);
-}
-
-/* What may stay of an interrupted run that can be resumed: a partial file with a run in it. */
-static bool is_worth_resuming(const torture *t, const char *name) {
-    size_t bytes;
-    char *text = file_read(t, name, "x.csv.partial", &bytes);
-    const bool worth = text && strstr(text, "# complete,");
-    free(text);
-    return worth;
-}
-
-static int index_of(const folder *f, const char *name) {
-    for (int i = 0; i < f->count; i++)
-        if (strcmp(f->file[i].name, name) == 0) return i;
-    return -1;
-}
-
-/* Earlier results whose settings could not be read are kept beside the new ones, under a number. */
-static void forget_kept(folder *after, const folder *before) {
-    for (int i = after->count - 1; i >= 0; i--) {
-        char name[260];
-        if (strncmp(after->file[i].name, "x.1", 3) != 0) continue;
-        (void)snprintf(name, sizeof name, "x%s", after->file[i].name + 3);
-        const int was = index_of(before, name);
-        if (was < 0 || before->file[was].hash != after->file[i].hash) continue;
-        memmove(&after->file[i], &after->file[i + 1],
-                (size_t)(--after->count - i) * sizeof *after->file);
-    }
-}
-
-static const char *ended_well(const expected *e, state s, folder *after, const outcome *o) {
-    const outcome *good = &e->outcome[s];
-    if (s == SAME) forget_kept(after, &e->before[s]);
-    const char *other = folder_differs(after, &e->after[s], NULL);
-    if (other) {
-        /* what could not be removed is named */
-        if (strstr(o->err, other) && folder_left_over(after) == other) return NULL;
-        (void)snprintf(said, sizeof said, "exit 0, but %s is not what it should be: %.600s", other,
-                       o->err);
-        return said;
-    }
-    if (o->out_bytes != good->out_bytes || memcmp(o->out, good->out, o->out_bytes) != 0)
-        return "exit 0, but standard output is not complete";
-    return NULL;
-}
-
-const char *tiny_wrong(const torture *t, const tiny *command, const expected *e, state s,
-                       const char *name, const outcome *o) {
-    folder after;
-    const char *wrong = outcome_wrong(o);
-    folder_read(t, name, &after);
-    if (o->code == 0) return ended_well(e, s, &after, o);
-    if (wrong) return wrong;
-    if (o->code != 1) return "exit 2, though the usage is right";
-    const char *but = command->resumes && is_worth_resuming(t, name) ? ".partial" : NULL;
-    const char *other = folder_differs(&after, &e->before[s], but);
-    if (!other || !folder_differs(&after, &e->after[s], but)) return NULL;
-    if (strstr(o->err, other) && folder_left_over(&after) == other) return NULL;
-    (void)snprintf(said, sizeof said, "exit 1, but %s is not as it was: %.600s", other, o->err);
-    return said;
 }

@@ -1,8 +1,9 @@
-/* harness.h: what the torture programs share: a budget of time, one stream of random numbers, running
- * the program in a folder of its own, and what a run may leave behind.
+/* harness.h: what the torture programs share: a budget of time, one stream of random numbers,
+ * running the program in a folder of its own, and what a run may leave behind.
  *
- * From the environment: TORTURE_SECONDS (10), TORTURE_SEED (the clock), TORTURE_BUILD (build), where
- * the program and these are. An argument names one case, which alone is run, and shown.
+ * From the environment: TORTURE_SECONDS (10), TORTURE_SEED (the clock), TORTURE_BUILD (build),
+ * where the program and these are, TORTURE_SHOWN (20), how many failures are shown. An argument
+ * names one case, which alone is run, and shown.
  */
 #ifndef HARNESS_H
 #define HARNESS_H
@@ -18,21 +19,22 @@ enum { PATH_BYTES = 1024, WORDS_MOST = 96, FILES_MOST = 64, TEXT_BYTES = 1024 };
 
 typedef struct torture {
     const char *kind;
-    const char *only; /* the one case to run, or NULL */
+    const char *only;                               /* the one case to run, or NULL */
     char program[PATH_BYTES], programs[PATH_BYTES]; /* sqrtdk, and the folder of these; absolute */
     char root[PATH_BYTES], scratch[PATH_BYTES];
-    uint64_t seed, random;                                           /* given, and as drawn from */
+    uint64_t seed, random; /* given, and as drawn from */
     double seconds;
-    double started;
+    double started; /* 0: not yet */
     long tried, survived;
 } torture;
 
-/* Reads the environment and makes an empty scratch folder; exits with a line if it cannot. `program`
- * is its path in TORTURE_BUILD. */
+/* Reads the environment and makes an empty scratch folder; exits with a line if it cannot.
+ * `program` is its path in TORTURE_BUILD. */
 void torture_start(torture *t, const char *kind, const char *program, int argc, char **argv);
 
-/* Whether there is time for another case. */
-bool torture_goes_on(const torture *t);
+/* Whether there is time for another case; the clock starts at the first question, when all is made.
+ */
+bool torture_goes_on(torture *t);
 
 /* Whether this case is to be run. */
 bool torture_wants(const torture *t, const char *name);
@@ -103,40 +105,7 @@ char *file_read(const torture *t, const char *folder_name, const char *file, siz
 void file_write(const torture *t, const char *folder_name, const char *file, const void *data,
                 size_t bytes);
 
-/* ---- Small commands -------------------------------------------------------------------------- */
-
-/* A subcommand with tiny settings, that writes to x.csv (or nothing) in the folder where it runs. */
-typedef struct tiny {
-    const char *name, *line;
-    const char *other; /* makes the settings others; NULL where nothing is written */
-    bool resumes;
-} tiny;
-
-extern const tiny TINY[];
-extern const int TINY_COUNT;
-
-/* Where a command runs: in an empty folder, over results of equal settings (but other bytes), or over
- * those of other settings. */
-typedef enum state { EMPTY, SAME, OTHER, STATES } state;
-const char *state_name(state s);
-
-/* What a command does when nothing fails, from each state. */
-typedef struct expected {
-    folder before[STATES], after[STATES];
-    outcome outcome[STATES];
-    int states; /* 1 where nothing is written */
-} expected;
-
-/* Makes the folders NAME.before.STATE and runs the command in copies of them. */
-void expected_make(const torture *t, const tiny *command, expected *e);
-void expected_free(expected *e);
-
-/* The folder in which a case of that command starts, made anew; `name` is its own. */
-void tiny_prepare(const torture *t, const tiny *command, state s, const char *name);
-
-/* NULL, or what is wrong with a run during which something failed: it must end well with all there is,
- * or with exit 1, one line, and everything as it was. */
-const char *tiny_wrong(const torture *t, const tiny *command, const expected *e, state s,
-                       const char *name, const outcome *o);
+/* Copies a file of the source tree, named from its root. */
+void file_copy(const torture *t, const char *from, const char *folder_name, const char *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* kills.c: stall and map are ended at random moments by SIGKILL, SIGTERM or SIGINT, with several
- * threads, and gone on with by --resume until they are done. Their files have then the bytes of a run
- * that nothing interrupted. A case is the number of its random stream.
+ * threads, and gone on with by --resume until they are done. Their files have then the bytes of a
+ * run that nothing interrupted. A case is the number of its random stream.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -101,7 +101,8 @@ static const char *interrupt_until_done(torture *t, int line) {
     folder_read(t, "case", &after);
     const char *other = folder_differs(&whole, &after, NULL);
     if (!other) return NULL;
-    (void)snprintf(wrong, sizeof wrong, "%s differs from that of a run without interruption", other);
+    (void)snprintf(wrong, sizeof wrong, "%s differs from that of a run without interruption",
+                   other);
     return wrong;
 }
 
