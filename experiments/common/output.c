@@ -293,7 +293,10 @@ static void put_back(output *o) {
         (void)unlink(o->path);
         return;
     }
-    if (rename(o->earlier, o->path) != 0)
+    /* of two names of one file, rename does nothing and keeps both */
+    if (rename(o->earlier, o->path) == 0)
+        (void)unlink(o->earlier);
+    else
         (void)complain("%s could not be put back: it is %s until the next run", o->path,
                        o->earlier);
     forget(o->earlier);
