@@ -1,9 +1,11 @@
 /* test_page.c: what the page calls computes what the program does, to the last bit, and refuses
  * what it does not; tests/page/ looks at the page itself.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/scaling.h"
 #include "map/cells.h"
@@ -433,6 +435,14 @@ START_TEST(a_report_of_what_is_not_there_is_refused) {
 }
 END_TEST
 
+START_TEST(a_page_that_does_not_arrive_is_an_error) {
+    if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
+    write_template();
+    (void)run_well(TRAINED_SO);
+    assert_refused(1, strerror(ENOSPC), "report --page " TEMPLATE " --output /dev/full " REPORTED);
+}
+END_TEST
+
 Suite *page_suite(void) {
     const TTest *const tests[] = {a_student_takes_the_steps_of_a_run_of_stall,
                                   a_student_that_diverges_says_so_and_stays,
@@ -448,7 +458,8 @@ Suite *page_suite(void) {
                                   a_report_says_what_the_run_said,
                                   a_report_has_the_first_rows_and_counts_the_others,
                                   a_report_has_the_figures_of_its_stem_alone_by_name,
-                                  a_report_of_what_is_not_there_is_refused};
+                                  a_report_of_what_is_not_there_is_refused,
+                                  a_page_that_does_not_arrive_is_an_error};
     Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
     add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);
     add_loop(suite, a_report_of_any_results_has_their_tables_and_settings, LENGTH(RESULTS), 60);
