@@ -866,6 +866,15 @@ START_TEST(what_no_memory_can_hold_is_refused_before_it_is_begun) {
 }
 END_TEST
 
+START_TEST(arrays_take_their_places_with_the_results_or_not_at_all) {
+    write_worked_example();
+    (void)unlink(SCRATCH "neither.npy");
+    assert_refused(1, "it is one of the files that were read",
+                   WORKED "--save-weights " SCRATCH "neither.npy --output " SCRATCH "wk.csv");
+    ck_assert(access(SCRATCH "neither.npy", F_OK) != 0);
+}
+END_TEST
+
 START_TEST(no_query_sees_a_key_is_said) {
     write_worked_example();
     write_text(SCRATCH "zero.csv", "0\n");
@@ -930,6 +939,7 @@ Suite *inspect_suite(void) {
                             a_folder_and_a_missing_file_are_refused,
                             a_product_beyond_the_range_of_a_double_is_refused,
                             what_no_memory_can_hold_is_refused_before_it_is_begun,
+                            arrays_take_their_places_with_the_results_or_not_at_all,
                             no_query_sees_a_key_is_said,
                             what_cannot_be_written_is_exit_1_with_the_systems_reason};
     Suite *suite = suite_of("inspect", tests, LENGTH(tests), 60);

@@ -63,6 +63,10 @@ bool results_may_open(const options *o, const char *const *endings, int count) {
     return good;
 }
 
+output *results_also(results *r) {
+    return &r->file[r->count + 1 + r->also++];
+}
+
 /* ---- What stands there already --------------------------------------------------------------- */
 
 /* The earlier set: its endings beside the stem, FILE's own first. */
@@ -160,13 +164,13 @@ static void write_meta(const results *r, const char *settings) {
 }
 
 static bool close_all(results *r) {
-    for (int f = 0; f <= r->count; f++)
+    for (int f = 0; f <= r->count + r->also; f++)
         if (r->file[f].stream && !output_close(&r->file[f])) return false;
     return true;
 }
 
 static bool may_replace_all(const results *r) {
-    for (int f = 0; f <= r->count; f++)
+    for (int f = 0; f <= r->count + r->also; f++)
         if (!output_may_replace(&r->file[f])) return false;
     return true;
 }
@@ -178,7 +182,7 @@ static bool take_places(results *r, const char *settings) {
     look(&before, r, settings);
     const bool give_way = before.exists && !before.same && !options_flag(r->options, "force");
     bool good = !give_way || keep_aside(&k, r->path, before.ending, before.count);
-    if (good && !output_commit_all(r->file, r->count + 1)) {
+    if (good && !output_commit_all(r->file, r->count + 1 + r->also)) {
         kept_undo(&k);
         good = false;
     }
@@ -191,7 +195,9 @@ static bool take_places(results *r, const char *settings) {
 
 bool results_commit(results *r) {
     sigset_t signals;
-    if (r->direct) return output_close(&r->file[0]);
+    if (r->direct)
+        return close_all(r) && may_replace_all(r) &&
+               output_commit_all(r->file + r->count + 1, r->also);
     char *settings = settings_describe(r->options);
     if (!settings) return complain_of_memory();
     write_meta(r, settings);
@@ -206,7 +212,7 @@ bool results_commit(results *r) {
 }
 
 void results_discard(results *r) {
-    for (int f = 0; f <= r->count; f++) output_discard(&r->file[f]);
+    for (int f = 0; f <= r->count + r->also; f++) output_discard(&r->file[f]);
 }
 
 FILE *results_people(const results *r) {

@@ -11,7 +11,7 @@
 #include "common/options.h"
 #include "common/output.h"
 
-enum { RESULTS_MOST = 8 };
+enum { RESULTS_MOST = 8, RESULTS_ALSO_MOST = 5 };
 
 /* The options of every command that writes results. */
 #define RESULTS_OPTIONS(standard, help)                                                            \
@@ -25,7 +25,9 @@ typedef struct results {
     const char *const *endings; /* [count] of the others' names; the first, FILE's own, is "" */
     int count;                  /* without .meta */
     bool direct;
-    output file[RESULTS_MOST + 1]; /* write to file[i].stream; NULL for one that is not written */
+    output file[RESULTS_MOST + 1 + RESULTS_ALSO_MOST]; /* write to file[i].stream; NULL for one
+                                                          that is not written */
+    int also;                                          /* outputs behind .meta */
 } results;
 
 /* The option --output: FILE. Prints one line and returns false if it is empty. */
@@ -37,6 +39,10 @@ bool results_open(results *r, const options *o, const char *const *endings, int 
 
 /* Whether results_open would succeed: asked before hours are spent on what goes into the files. */
 bool results_may_open(const options *o, const char *const *endings, int count);
+
+/* One more output, of a name that has nothing to do with FILE's, for the caller to open, write and
+ * close: it takes its place with the rest. At most RESULTS_ALSO_MOST. */
+output *results_also(results *r);
 
 /* Closes all and puts them in place. False, after one line, if anything did not arrive or could not
  * take its place. Says one line if earlier results were kept under a number. */

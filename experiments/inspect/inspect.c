@@ -154,8 +154,6 @@ static bool read_request(request *q) {
 
 enum { STATISTICS, WEIGHTS, FACTORS, SIGNAL, ERRORS, FILES };
 
-enum { SAVED = SAVED_GRADIENTS + 1 };
-
 typedef struct run {
     const request *request;
     inspect_layer layers[LIST_MOST];
@@ -165,7 +163,6 @@ typedef struct run {
     int backward_count;
     int layer; /* the one at work; at the end, their count */
     results files;
-    output saved[SAVED]; /* --save-gradients and behind them --save-weights */
 } run;
 
 static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
@@ -196,11 +193,10 @@ static void write_figure(const run *r, const head_files *f, const kept_weights *
 
 static bool save(run *r, const head_files *f, const kept_weights *w) {
     const request *q = r->request;
-    return (!q->save_weights[0] ||
-            kept_weights_write(w, f, q->save_weights, &r->saved[SAVED_GRADIENTS])) &&
+    return (!q->save_weights[0] || kept_weights_write(w, f, q->save_weights, &r->files)) &&
            (!q->save_gradients[0] ||
             save_gradients(f, &q->rules.rule[q->rules.used]->rule, (uint64_t)q->seed,
-                           q->save_gradients, r->saved));
+                           q->save_gradients, &r->files));
 }
 
 static int measure_layer(run *r, const head_files *f) {
@@ -305,11 +301,9 @@ static int run_all(run *r) {
     int code = EXIT_OK;
     while (code == EXIT_OK && r->layer < q->q.count) code = run_layer(r);
     if (code == EXIT_OK) write_csvs(r);
-    if (code == EXIT_OK && !(output_commit_all(r->saved, SAVED) && results_commit(&r->files)))
-        code = EXIT_FAILED;
+    if (code == EXIT_OK && !results_commit(&r->files)) code = EXIT_FAILED;
     if (code == EXIT_OK && !q->quiet) say_results(r);
     results_discard(&r->files);
-    for (int i = 0; i < SAVED; i++) output_discard(&r->saved[i]);
     for (int n = 0; n < r->layer; n++) inspect_layer_free(&r->layers[n]);
     for (int n = 0; n < r->factor_count; n++) factor_layer_free(&r->factors[n]);
     return code;

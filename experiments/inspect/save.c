@@ -8,10 +8,10 @@
 #include "common/stats.h"
 #include "heads/npy.h"
 
-static bool write_array(output *to, const char *path, int ndim, const ptrdiff_t *dim,
+/* Opens, writes and closes it; it is not in place yet. */
+static bool write_array(output *o, const char *path, int ndim, const ptrdiff_t *dim,
                         const double *data) {
-    return output_open(to, path) && npy_write(to->stream, ndim, dim, data) && output_close(to) &&
-           output_may_replace(to);
+    return output_open(o, path) && npy_write(o->stream, ndim, dim, data) && output_close(o);
 }
 
 /* The shape of Q with another last dimension. */
@@ -43,10 +43,10 @@ bool kept_weights_new(kept_weights *w, const head_files *f, const bool *wanted, 
     return complain_of_memory();
 }
 
-bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path, output *to) {
+bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path, results *to) {
     ptrdiff_t dim[ARRAY_MAX_DIMS];
     shape_like_q(f, f->keys, dim);
-    return write_array(to, path, f->q.ndim, dim, w->data);
+    return write_array(results_also(to), path, f->q.ndim, dim, w->data);
 }
 
 void kept_weights_free(kept_weights *w) {
@@ -66,7 +66,7 @@ static bool finite(const head_gradients *g) {
     return true;
 }
 
-/* Writes folder/name.npy. */
+/* folder/name.npy */
 static bool write_one(output *o, const char *folder, const char *name, int ndim,
                       const ptrdiff_t *dim, const double *data) {
     size_t size = strlen(folder) + strlen(name) + sizeof "/.npy";
@@ -79,22 +79,22 @@ static bool write_one(output *o, const char *folder, const char *name, int ndim,
 }
 
 static bool write_all(const head_gradients *g, const head_files *f, tt_tensor drawn,
-                      const char *folder, output to[SAVED_GRADIENTS]) {
+                      const char *folder, results *to) {
     ptrdiff_t out_dim[ARRAY_MAX_DIMS];
     bool good = true;
     shape_like_q(f, f->d_v, out_dim);
     for (int i = 0; good && i < HEAD_GRADIENTS; i++) {
         const array *shape = head_gradient_shape(f, i);
-        good = write_one(&to[i], folder, head_gradient_name(i), shape->ndim, shape->dim,
+        good = write_one(results_also(to), folder, head_gradient_name(i), shape->ndim, shape->dim,
                          g->of[i].data);
     }
     if (good && drawn.data)
-        good = write_one(&to[HEAD_GRADIENTS], folder, "dO", f->q.ndim, out_dim, drawn.data);
+        good = write_one(results_also(to), folder, "dO", f->q.ndim, out_dim, drawn.data);
     return good;
 }
 
 bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t seed,
-                    const char *folder, output to[SAVED_GRADIENTS]) {
+                    const char *folder, results *to) {
     head_gradients g = {{{0, 0, 0, NULL}}};
     tt_tensor drawn = {0, 0, 0, NULL};
     tt_tensor d_out = tt_tensor_view(f->d_out.data, f->batch * f->heads, f->queries, f->d_v);

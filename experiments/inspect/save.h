@@ -4,13 +4,10 @@
 
 #include <stdint.h>
 
-#include "common/output.h"
+#include "common/results.h"
 #include "heads/head_files.h"
 #include "heads/head_gradients.h"
 #include "tt/scale.h"
-
-/* Of the gradients of Q, K, V and the output. */
-enum { SAVED_GRADIENTS = HEAD_GRADIENTS + 1 };
 
 /* Room for the weights [Tq,Tk] of those heads that are wanted, one after the other. */
 typedef struct kept_weights {
@@ -22,18 +19,17 @@ typedef struct kept_weights {
 bool kept_weights_new(kept_weights *w, const head_files *f, const bool *wanted, tt_size more);
 
 /* Writes the weights of all heads, which were all wanted, as [..,Tq,Tk] with the leading dimensions
- * of Q, to a file that is complete then and not yet in place. False after one line on standard
- * error. Discard it in any case. */
-bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path, output *to);
+ * of Q; the file takes its place with the results. False after one line on standard error. */
+bool kept_weights_write(const kept_weights *w, const head_files *f, const char *path, results *to);
 
 void kept_weights_free(kept_weights *w);
 
 /* Writes dQ.npy, dK.npy and dV.npy, with the shapes of Q, K and V, into the folder, which is made
  * if it is not there. The gradient of the output is the files' dO, or, if they have none, drawn as
  * torch.manual_seed(seed); torch.randn(shape, dtype=float64), and then written as dO.npy. Keys that
- * serve several heads get the sum. All are complete then and none in place; one that is not written
- * is left as it is. False after one line on standard error. Discard them in any case. */
+ * serve several heads get the sum. False after one line on standard error; the files take their
+ * places with the results. */
 bool save_gradients(const head_files *f, const tt_scale_rule *rule, uint64_t seed,
-                    const char *folder, output to[SAVED_GRADIENTS]);
+                    const char *folder, results *to);
 
 #endif
