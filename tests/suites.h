@@ -23,6 +23,7 @@
     X(options, QUICK)                                                                              \
     X(csv, QUICK)                                                                                  \
     X(output, QUICK)                                                                               \
+    X(partial, QUICK)                                                                              \
     X(reference, QUICK)                                                                            \
     X(npy, QUICK)                                                                                  \
     X(trace, QUICK)                                                                                \
