@@ -383,6 +383,9 @@ START_TEST(unknown_format_version_is_refused) {
     file f = zeros("'<f4'", "(1, 2)", 8);
     f.bytes[6] = 4;
     expect_refusal(f, EVERYTHING, ".npy format version 4.0; expected 1.0, 2.0 or 3.0");
+    f = zeros("'<f4'", "(1, 2)", 8);
+    f.bytes[7] = 1;
+    expect_refusal(f, EVERYTHING, ".npy format version 1.1; expected 1.0, 2.0 or 3.0");
 }
 END_TEST
 
@@ -504,6 +507,10 @@ START_TEST(integer_that_a_double_rounds_is_refused) {
     append(&f, "\0\0\0\0\0\0\0\x80", 8);
     expect_refusal(f, ARRAY_ALLOW_INTEGERS,
                    "-9223372036854775808 at [1]; expected integers below 2^53");
+    f = npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,)}");
+    append(&f, "\0\0\0\0\0\0\x20\0", 8); /* 2^53, which 2^53 + 1 is rounded to */
+    expect_refusal(f, ARRAY_ALLOW_INTEGERS,
+                   "9007199254740992 at [0]; expected integers below 2^53");
 }
 END_TEST
 
@@ -664,6 +671,8 @@ START_TEST(a_huge_file_is_judged_by_its_start) {
         expect_refusal_of_path("needs 1.23e+04 GiB of memory, the file and its numbers as float64; "
                                "available now are ");
     free(f.bytes);
+    if (write_sparse("\x93NUMPY\2\0\0\0\1\0{", 13, size))
+        expect_refusal_of_path("a header of 65548 bytes; expected one within the first 65536");
 }
 END_TEST
 
