@@ -2,6 +2,7 @@
  * (scripts/golden/make_npy_fixtures.py); bad files are built here, so that a test shows what is
  * bad.
  */
+#include "heads/array_csv.h"
 #include "heads/array_file.h"
 #include "heads/npy.h"
 
@@ -227,6 +228,8 @@ static const struct {
                        "'fortran_order' and 'shape'"},
     {"{'descr': '<f4'}",
      "bad .npy header at byte 26: expected 'descr', 'fortran_order' and 'shape'"},
+    {"{'descr': '<f4', 'fortran_order': False}",
+     "bad .npy header at byte 50: expected 'descr', 'fortran_order' and 'shape'"},
     {"{'descr': 5}", "bad .npy header at byte 20: expected a quoted dtype as 'descr'"},
     {"{'fortran_order': 0}",
      "bad .npy header at byte 28: expected True or False as 'fortran_order'"},
@@ -637,6 +640,30 @@ START_TEST(csv_header_of_pandas_is_named) {
 }
 END_TEST
 
+START_TEST(how_csv_numbers_are_written_is_known_where_all_are_alike) {
+    static const struct {
+        const char *text;
+        int digits, decimals;
+    } CASES[] = {{"1.25,-0.50\n", 3, 2}, {"0.1250,2.3456\n", 5, 4}, {"7,10\n", 2, 0},
+                 {"1.5,2.25\n", 3, -1},  {"2.25,1.5\n", 3, -1},     {"1.5e3,2.5\n", 2, -1}};
+    for (int i = 0; i < LENGTH(CASES); i++) {
+        array a;
+        ck_assert(parse(csv(CASES[i].text), ARRAY_FINITE_FLOATS, &a));
+        ck_assert_int_eq(a.digits, CASES[i].digits);
+        ck_assert_int_eq(a.decimals, CASES[i].decimals);
+        array_free(&a);
+    }
+}
+END_TEST
+
+START_TEST(a_byte_0_ends_no_number) {
+    static const unsigned char TEXT[] = "1\0,2\n";
+    array a;
+    ck_assert(!array_csv_parse(TEXT, 5, ARRAY_FINITE_FLOATS, &a, error, sizeof error));
+    ck_assert_str_eq(error, "row 1 (line 1), column 1: found '1?'; expected a decimal number");
+}
+END_TEST
+
 /* A file that starts with the bytes and then has a hole up to the size; false where there is no
  * room for such a file. */
 static bool write_sparse(const void *bytes, size_t length, off_t size) {
@@ -850,6 +877,8 @@ static TCase *csv_case(void) {
     tcase_add_loop_test(tests, bad_csv_is_refused_with_its_place, 0, LENGTH(bad_csv));
     tcase_add_test(tests, csv_hex_and_overflow_are_refused_even_where_inf_passes);
     tcase_add_test(tests, csv_numbers_of_a_thousand_digits_are_read_exactly);
+    tcase_add_test(tests, how_csv_numbers_are_written_is_known_where_all_are_alike);
+    tcase_add_test(tests, a_byte_0_ends_no_number);
     tcase_add_test(tests, csv_numbers_that_are_too_long_are_refused_with_their_length);
     tcase_add_test(tests, half_a_digit_of_a_long_number_is_below_its_rounding);
     tcase_add_test(tests, csv_header_of_pandas_is_named);
