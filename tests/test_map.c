@@ -497,8 +497,23 @@ START_TEST(a_verdict_counts_what_the_schedule_let_it_travel) {
     c.found[KAPPA] = 2;
     c.found[STEPS_TAKEN] = 200;
     ck_assert_int_eq(cell_verdict(&config, &c), STALLED);
+    c.found[STEPS_TAKEN] = 150; /* 300 are enough */
+    ck_assert_int_eq(cell_verdict(&config, &c), STALLED);
     config.recipe.schedule[config.recipe.schedule_count++] = (schedule_point){0, 0.5};
     ck_assert_int_eq(cell_verdict(&config, &c), EARLY);
+}
+END_TEST
+
+START_TEST(a_state_is_that_of_the_last_step_not_of_the_last_twenty) {
+    cell c = {.optimizer = optimizer_find("sgd")};
+    const map_config config = {.recipe = RECIPE_PLAIN, .training = {.tokens = 16}};
+    c.found[RATIO] = c.found[MIDDLE] = 1.1;
+    c.found[LAST_RATIO] = 1.3;
+    c.found[RATIO_RESCALED] = 0.6; /* less than half of the last, more than half of the median */
+    c.found[KAPPA] = 2;
+    c.found[STEPS_TAKEN] = 200;
+    c.found[ENTROPY_TEACHER] = 2;
+    ck_assert_int_eq(cell_state(&config, &c), SHARPER);
 }
 END_TEST
 
@@ -631,6 +646,7 @@ Suite *map_suite(void) {
                             a_curve_has_the_rates_and_temperature_of_its_steps_and_ends_as_its_cell,
                             kappa_now_follows_the_rate_and_the_square_of_the_temperature,
                             a_verdict_counts_what_the_schedule_let_it_travel,
+                            a_state_is_that_of_the_last_step_not_of_the_last_twenty,
                             tables_count_steps_and_name_what_did_not_train,
                             below_a_table_over_rates_stands_the_fastest,
                             wrong_usage_is_refused_in_one_line};

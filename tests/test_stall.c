@@ -65,6 +65,15 @@ START_TEST(a_run_travels_kappa_a_step_and_with_momentum_so_many_times_more) {
 }
 END_TEST
 
+START_TEST(a_run_is_early_below_what_is_enough_not_at_it) {
+    const sweep_config c = {.recipe = RECIPE_PLAIN};
+    run r = {.optimizer = optimizer_find("sgd"), .kappa = 3, .steps = 100, .ratio = 2, .middle = 2};
+    ck_assert_int_eq(verdict_of_run(&c, &r), STALLED); /* 300 */
+    r.steps = 99;
+    ck_assert_int_eq(verdict_of_run(&c, &r), EARLY);
+}
+END_TEST
+
 /* ---- Made-up runs -----------------------------------------------------------------------------
  */
 
@@ -586,6 +595,7 @@ Suite *stall_suite(void) {
         verdicts_at_their_edges,
         a_schedule_and_a_warm_up_multiply,
         a_run_travels_kappa_a_step_and_with_momentum_so_many_times_more,
+        a_run_is_early_below_what_is_enough_not_at_it,
         all_trained_is_said_to_be_no_stall,
         a_stall_is_named_with_its_width,
         the_table_says_what_was_given_and_defines_the_words_that_stand_in_it,
