@@ -306,7 +306,7 @@ END_TEST
 #define REPORTED SCRATCH "reported.csv"
 #define TEMPLATE SCRATCH "template.html"
 #define TRAINED_SO                                                                                 \
-    "stall --d-k 2,5 --scale none,cosine --optimizer sgd,adam --seed 0,1 --steps 9 --every 2 "     \
+    "stall --d-k 2,5 --scale none,cosine --optimizer sgd,adam --seed 0,1 --steps 60 --every 20 "   \
     "--batch 2 --tokens 3 --d-model 4 --d-v 3 --train-values --force --output " REPORTED
 
 static void write_template(void) {
@@ -435,6 +435,33 @@ START_TEST(a_report_of_what_is_not_there_is_refused) {
 }
 END_TEST
 
+/* Of a text, all before the place, then `then`. */
+static void write_cut(const char *path, const char *text, const char *place, const char *then) {
+    char *cut = malloc(strlen(text) + strlen(then) + 1);
+    ck_assert(cut && place);
+    (void)sprintf(cut, "%.*s%s", (int)(place - text), text, then);
+    write_text(path, cut);
+    free(cut);
+}
+
+START_TEST(a_report_of_files_that_are_not_whole_is_refused) {
+    static const char REPORT[] = "report --page " TEMPLATE " " REPORTED;
+    write_template();
+    (void)run_well(TRAINED_SO);
+    char *runs = read_whole(SCRATCH "reported_runs.csv");
+    const char *second = strchr(strchr(runs, '\n') + 1, '\n') + 1;
+    write_cut(SCRATCH "reported_runs.csv", runs, second, "");
+    assert_refused(1, "reported_runs.csv: a run of its settings is missing", REPORT);
+    write_cut(SCRATCH "reported_runs.csv", runs, second, "0,2,none,sgd,1\n");
+    assert_refused(1, "reported_runs.csv, line 3: expected a line of this sweep", REPORT);
+    write_cut(SCRATCH "reported_runs.csv", runs, runs, "seed,d_k\n");
+    assert_refused(1, "reported_runs.csv, line 1: expected a line of this sweep", REPORT);
+    write_text(SCRATCH "reported_runs.csv", "");
+    assert_refused(1, "reported_runs.csv: expected a CSV", REPORT);
+    free(runs);
+}
+END_TEST
+
 START_TEST(a_page_that_does_not_arrive_is_an_error) {
     if (access("/dev/full", W_OK) != 0) return; /* Linux has it */
     write_template();
@@ -459,6 +486,7 @@ Suite *page_suite(void) {
                                   a_report_has_the_first_rows_and_counts_the_others,
                                   a_report_has_the_figures_of_its_stem_alone_by_name,
                                   a_report_of_what_is_not_there_is_refused,
+                                  a_report_of_files_that_are_not_whole_is_refused,
                                   a_page_that_does_not_arrive_is_an_error};
     Suite *suite = suite_of("page", tests, LENGTH(tests), 60);
     add_loop(suite, a_point_is_trained_as_the_cell_of_the_map_is, 2, 60);

@@ -2,10 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/partial.h"
 #include "common/settings.h"
+#include "common/stop.h"
 #include "suites.h"
 #include "support.h"
 #include "training/columns.h"
@@ -45,11 +47,11 @@ static sweep sweep_of_sixteen(void) {
     return s;
 }
 
-/* A run as if it were trained; all its numbers are its own. */
+/* A run as if it were trained; all its numbers are its own, and one diverged before it had any. */
 static void finish(sweep *s, tt_size i) {
     run *c = &s->runs[i];
     ck_assert(sweep_make_rows(s, c));
-    for (c->row_count = 0; c->row_count < 3; c->row_count++) {
+    for (c->row_count = 0; c->row_count < (i == 1 ? 0 : 3); c->row_count++) {
         c->rows[c->row_count].step = 4 * c->row_count;
         for (int k = 0; k < columns_count(); k++)
             c->rows[c->row_count].value[k] = (double)(100 * i + 10 * c->row_count) + k / 64.0;
@@ -163,6 +165,36 @@ START_TEST(what_follows_the_last_complete_run_is_left) {
 }
 END_TEST
 
+static bool count_finished(void *context, const run *c) {
+    (void)c;
+    ++*(int *)context;
+    return true;
+}
+
+static void ignore_advance(void *context, tt_size steps, double work) {
+    (void)context;
+    (void)steps;
+    (void)work;
+}
+
+START_TEST(what_was_in_work_is_trained_anew_and_nothing_else_is) {
+    leave();
+    char *text = read_whole(PARTIAL), *rows = behind(text, 7), *last = strstr(rows, "# complete,");
+    *last = '\0'; /* leaves the rows of an eighth run */
+    write_text(PARTIAL, text);
+    free(text);
+    sweep s;
+    ck_assert(resume(&s, SETTINGS));
+    int finished = 0;
+    char error[256];
+    const sweep_observer observer = {&finished, count_finished, ignore_advance};
+    ck_assert_int_eq(sweep_train(&s, &observer, &stop_signal, error, sizeof error), SWEEP_DONE);
+    ck_assert_int_eq(finished, 16 - 7);
+    for (tt_size i = 0; i < s.count; i++) ck_assert_int_eq(s.runs[i].row_count, i == 1 ? 0 : 3);
+    sweep_free(&s);
+}
+END_TEST
+
 static void damage(const char *at_text, char with) {
     leave();
     char *text = read_whole(PARTIAL), *at = strstr(behind(text, 2), at_text);
@@ -188,6 +220,10 @@ START_TEST(a_run_that_is_there_twice_is_refused) {
     char *twice = malloc(3 * strlen(text) + 1);
     ck_assert(twice != NULL);
     (void)sprintf(twice, "%.*s%.*s", (int)(second - text), text, (int)(second - first), first);
+    write_text(PARTIAL, twice);
+    assert_resume_refused("is damaged");
+    char *line = strstr(text, "# complete,"); /* of a run without rows */
+    (void)sprintf(twice, "%.*s%.*s", (int)(first - text), text, (int)(first - line), line);
     write_text(PARTIAL, twice);
     assert_resume_refused("is damaged");
     /* and rows beyond those that a run can have, though none is complete */
@@ -266,6 +302,14 @@ static bool is_kept(void) {
     return access(SCRATCH "left.1.csv.partial", F_OK) == 0;
 }
 
+START_TEST(what_is_no_regular_file_is_left_alone) {
+    (void)unlink(PARTIAL);
+    ck_assert(mkfifo(PARTIAL, 0600) == 0);
+    assert_resume_refused("it is no regular file");
+    (void)unlink(PARTIAL);
+}
+END_TEST
+
 START_TEST(a_fresh_start_keeps_what_would_be_lost) {
     leave();
     ck_assert(is_kept());
@@ -281,11 +325,13 @@ END_TEST
 Suite *partial_suite(void) {
     const TTest *const tests[] = {every_complete_run_comes_back_as_it_was,
                                   what_follows_the_last_complete_run_is_left,
+                                  what_was_in_work_is_trained_anew_and_nothing_else_is,
                                   a_run_that_is_not_as_it_was_written_is_refused,
                                   a_run_that_is_there_twice_is_refused,
                                   other_settings_and_another_version_are_told_apart,
                                   an_empty_file_is_a_beginning_and_that_is_said,
                                   a_complete_run_is_in_the_file_at_once,
+                                  what_is_no_regular_file_is_left_alone,
                                   a_fresh_start_keeps_what_would_be_lost};
     return suite_of("partial", tests, LENGTH(tests), 60);
 }
