@@ -452,7 +452,7 @@ START_TEST(a_report_of_files_that_are_not_whole_is_refused) {
     const char *second = strchr(strchr(runs, '\n') + 1, '\n') + 1;
     write_cut(SCRATCH "reported_runs.csv", runs, second, "");
     assert_refused(1, "reported_runs.csv: a run of its settings is missing", REPORT);
-    write_cut(SCRATCH "reported_runs.csv", runs, second, "0,2,none,sgd,1\n");
+    write_cut(SCRATCH "reported_runs.csv", runs, second, "1,2,none,sgd,1\n");
     assert_refused(1, "reported_runs.csv, line 3: expected a line of this sweep", REPORT);
     write_cut(SCRATCH "reported_runs.csv", runs, runs, "seed,d_k\n");
     assert_refused(1, "reported_runs.csv, line 1: expected a line of this sweep", REPORT);
