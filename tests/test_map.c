@@ -527,6 +527,47 @@ static char *tables_of(const map *m) {
     return text;
 }
 
+/* The text of a cell's last line: its place and all that was found. */
+static const char *end_of_cell(int place, const char *behind) {
+    static char text[512];
+    int used = snprintf(text, sizeof text, "%d", place);
+    for (int k = 0; k < FOUND; k++)
+        used += snprintf(text + used, sizeof text - (size_t)used, ",%d", k);
+    (void)snprintf(text + used, sizeof text - (size_t)used, "%s", behind);
+    return text;
+}
+
+START_TEST(a_cell_is_read_back_once_and_no_more_of_it_than_there_can_be) {
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = 64,
+               .sigma0 = {1},
+               .kappa = {2, 4}};
+    map_config config = plane_of(&l, 1, 2, 10);
+    map m;
+    config.every = 5;
+    ck_assert(map_new(&m, &config));
+    const partial_runs runs = map_runs(&m, "map");
+    ck_assert(runs.read_row(runs.context, "sgd,sqrt,a row for people\n"));
+    ck_assert(runs.read_row(runs.context, "# at,0,0,1,2,3,4\n"));
+    ck_assert(m.cells[0].points == 1 && m.cells[0].curve[0].kappa == 4);
+    ck_assert(!runs.read_end(runs.context, end_of_cell(2, "")));
+    ck_assert(!runs.read_end(runs.context, end_of_cell(1, ",7")));
+    ck_assert(!m.cells[1].finished);
+    ck_assert(runs.read_end(runs.context, end_of_cell(0, "")));
+    ck_assert(m.cells[0].finished && m.cells[0].found[FOUND - 1] == FOUND - 1);
+    ck_assert(!runs.read_row(runs.context, "# at,0,5,1,2,3,4\n"));
+    ck_assert(!runs.read_end(runs.context, end_of_cell(0, "")));
+    ck_assert(!runs.read_row(runs.context, "# at,2,0,1,2,3,4\n"));
+    ck_assert(!runs.read_row(runs.context, "# at,-1,0,1,2,3,4\n"));
+    ck_assert(runs.read_row(runs.context, "# at,1,0,1,2,3,4\n"));
+    for (tt_size k = 1; k < map_curve_points(&config); k++)
+        ck_assert(runs.read_row(runs.context, "# at,1,5,1,2,3,4\n"));
+    ck_assert(!runs.read_row(runs.context, "# at,1,9,1,2,3,4\n"));
+    map_free(&m);
+}
+END_TEST
+
 START_TEST(tables_count_steps_and_name_what_did_not_train) {
     lists l = {.optimizer = {optimizer_find("sgd")},
                .scale = {scaling_find("sqrt")},
@@ -550,6 +591,33 @@ START_TEST(tables_count_steps_and_name_what_did_not_train) {
     assert_says(text, "      1    e  100   19\n");
     assert_says(text, "      4    e  31*    S\n");
     assert_says(text, "Not within 500 steps");
+    free(text);
+    map_free(&m);
+}
+END_TEST
+
+/* Of two seeds the sooner; one that was at 0.1 before one that never was; then the lower ratio. */
+START_TEST(a_table_shows_the_seed_in_the_middle_and_of_two_the_first) {
+    static const int64_t TWO[] = {0, 1};
+    lists l = {.optimizer = {optimizer_find("sgd")},
+               .scale = {scaling_find("sqrt")},
+               .d_k = 64,
+               .sigma0 = {1},
+               .kappa = {2, 4, 8}};
+    map_config config = plane_of(&l, 1, 3, 500);
+    config.seed = TWO;
+    config.seed_count = 2;
+    const double steps_to[] = {99, 49, NAN, 59, NAN, NAN}, ratio[] = {0.05, 0.01, 3, 0.1, 5, 0.5};
+    map m;
+    ck_assert(map_new(&m, &config) && m.count == LENGTH(ratio));
+    for (int i = 0; i < LENGTH(ratio); i++) {
+        m.cells[i].found[STEPS_TAKEN] = 500;
+        m.cells[i].found[RATIO] = m.cells[i].found[MIDDLE] = ratio[i];
+        m.cells[i].found[STEPS_TO] = steps_to[i];
+    }
+    char *text = tables_of(&m);
+    assert_says(text, "was 0.1 or less, of the seed in the middle");
+    assert_says(text, "      1   50   60    s\n");
     free(text);
     map_free(&m);
 }
@@ -648,6 +716,8 @@ Suite *map_suite(void) {
                             a_verdict_counts_what_the_schedule_let_it_travel,
                             a_state_is_that_of_the_last_step_not_of_the_last_twenty,
                             tables_count_steps_and_name_what_did_not_train,
+                            a_cell_is_read_back_once_and_no_more_of_it_than_there_can_be,
+                            a_table_shows_the_seed_in_the_middle_and_of_two_the_first,
                             below_a_table_over_rates_stands_the_fastest,
                             wrong_usage_is_refused_in_one_line};
     return suite_of("map", tests, LENGTH(tests), 120);
