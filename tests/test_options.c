@@ -3,7 +3,12 @@
 #include "common/options.h"
 #include "common/quote.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/change.h"
 #include "common/scale_option.h"
+#include "common/text.h"
 #include "suites.h"
 #include "support.h"
 
@@ -127,6 +132,38 @@ START_TEST(text_from_outside_is_one_visible_line_and_reads_back) {
 }
 END_TEST
 
+START_TEST(more_points_of_a_schedule_than_there_is_room_for_are_refused) {
+    char points[65 * 8] = "";
+    for (int i = 0; i < 65; i++)
+        (void)sprintf(points + strlen(points), "%s%d:0.5", i ? "," : "", i + 1);
+    assert_refused(2, "--schedule: more than 64 points", "stall --schedule %s", points);
+}
+END_TEST
+
+START_TEST(a_change_from_or_to_0_is_no_ratio) {
+    char text[128] = "";
+    FILE *to = fmemopen(text, sizeof text, "w");
+    ck_assert(to != NULL);
+    change_print(to, 0, 0);
+    (void)fputs("; ", to);
+    change_print(to, 0, 2.5);
+    (void)fclose(to);
+    ck_assert_str_eq(text, "stayed 0; went from 0 to 2.5");
+}
+END_TEST
+
+START_TEST(a_word_wider_than_the_line_stays_whole) {
+    char text[256] = "";
+    ck_assert(setenv("COLUMNS", "20", 1) == 0);
+    FILE *to = fmemopen(text, sizeof text, "w");
+    ck_assert(to != NULL);
+    text_flow(to, "a name-that-is-wider-than-a-line b", 2);
+    (void)fclose(to);
+    (void)unsetenv("COLUMNS");
+    ck_assert_str_eq(text, "a\n  name-that-is-wider-than-a-line\n  b\n");
+}
+END_TEST
+
 Suite *options_suite(void) {
     const TTest *tests[] = {text_from_outside_is_one_visible_line_and_reads_back,
                             lists_and_ranges_keep_the_order_given,
@@ -136,6 +173,9 @@ Suite *options_suite(void) {
                             the_nearest_name_is_found_and_far_ones_are_not,
                             all_stands_for_every_scaling_rule,
                             a_rule_times_a_number_keeps_the_name_that_it_was_given,
-                            a_product_of_anything_else_is_no_rule};
+                            a_product_of_anything_else_is_no_rule,
+                            more_points_of_a_schedule_than_there_is_room_for_are_refused,
+                            a_change_from_or_to_0_is_no_ratio,
+                            a_word_wider_than_the_line_stays_whole};
     return suite_of("options", tests, LENGTH(tests), 60);
 }
