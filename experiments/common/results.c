@@ -196,8 +196,8 @@ static bool take_places(results *r, const char *settings) {
 bool results_commit(results *r) {
     sigset_t signals;
     if (r->direct)
-        return close_all(r) && may_replace_all(r) &&
-               output_commit_all(r->file + r->count + 1, r->also);
+        return may_replace_all(r) && output_commit_all(r->file + r->count + 1, r->also) &&
+               output_close(&r->file[0]);
     char *settings = settings_describe(r->options);
     if (!settings) return complain_of_memory();
     write_meta(r, settings);
