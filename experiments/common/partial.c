@@ -166,27 +166,40 @@ static FILE *open_share(const char *path) {
     return from;
 }
 
+/* The settings' lines, as far as they go; *found is whether the line behind them ends them. */
+typedef struct its_settings {
+    FILE *from;
+    bool *found;
+} its_settings;
+
+static void print_found_settings(FILE *to, const void *context) {
+    const its_settings *its = context;
+    char line[LINE_BYTES];
+    rewind(its->from);
+    *its->found = false;
+    if (!fgets(line, sizeof line, its->from) || strncmp(line, TITLE, strlen(TITLE)) != 0 ||
+        !strstr(line, UNFINISHED))
+        return;
+    while (fgets(line, sizeof line, its->from) && strncmp(line, "# ", 2) == 0) {
+        *its->found = strncmp(line + 2, VERSION, strlen(VERSION)) == 0;
+        if (*its->found) return;
+        (void)fputs(line + 2, to);
+    }
+}
+
 char *partial_settings(const char *path) {
-    char line[LINE_BYTES], *text = NULL;
-    size_t size = 0;
-    bool good = false;
-    FILE *from = open_share(path);
-    if (!from) return NULL;
-    FILE *to = open_memstream(&text, &size);
-    if (to && fgets(line, sizeof line, from) && strncmp(line, TITLE, strlen(TITLE)) == 0 &&
-        strstr(line, UNFINISHED))
-        while (!good && fgets(line, sizeof line, from) && line[0] == '#' && line[1] == ' ') {
-            good = strncmp(line + 2, VERSION, strlen(VERSION)) == 0;
-            if (!good) (void)fputs(line + 2, to);
-        }
-    (void)fclose(from);
-    const bool memory = to && fclose(to) == 0;
-    if (good && memory) return text;
-    free(text);
-    if (!memory)
+    size_t size;
+    bool found = false;
+    const its_settings its = {open_share(path), &found};
+    if (!its.from) return NULL;
+    char *text = text_print(print_found_settings, &its, &size);
+    (void)fclose(its.from);
+    if (text && found) return text;
+    if (!text)
         (void)complain_of_memory();
     else
         (void)complain("%s: expected a file that --shard left, FILE.I-of-N.partial", path);
+    free(text);
     return NULL;
 }
 
