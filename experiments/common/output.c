@@ -288,14 +288,20 @@ static bool set_aside(output *o) {
     return nothing;
 }
 
+/* What stays is swept by the next output of that name. */
+static void remove_file(const char *path) {
+    if (unlink(path) != 0 && errno != ENOENT)
+        (void)complain("cannot remove %s: %s", path, strerror(errno));
+}
+
 static void put_back(output *o) {
     if (!o->earlier) {
-        (void)unlink(o->path);
+        remove_file(o->path);
         return;
     }
     /* of two names of one file, rename does nothing and keeps both */
     if (rename(o->earlier, o->path) == 0)
-        (void)unlink(o->earlier);
+        remove_file(o->earlier);
     else
         (void)complain("%s could not be put back: it is %s until the next run", o->path,
                        o->earlier);
@@ -336,7 +342,7 @@ bool output_commit(output *o) {
 
 static void remove_passing(char *name) {
     if (!name) return;
-    (void)unlink(name);
+    remove_file(name);
     forget(name);
     free(name);
 }

@@ -80,6 +80,12 @@ char *text_print(text_printer *print, const void *context, size_t *size) {
     return NULL;
 }
 
+static bool unbroken;
+
+bool text_was_unbroken(void) {
+    return unbroken;
+}
+
 void text_flow_from(FILE *to, text_printer *print, const void *context, int hang) {
     size_t size;
     char *text = text_print(print, context, &size);
@@ -87,6 +93,7 @@ void text_flow_from(FILE *to, text_printer *print, const void *context, int hang
         text_flow(to, text, hang);
     else
         print(to, context); /* without memory in lines that are too wide, but all of it */
+    unbroken = unbroken || !text;
     free(text);
 }
 

@@ -22,6 +22,9 @@ typedef void text_printer(FILE *to, const void *context);
 /* What it prints, flowed; without memory unbroken. */
 void text_flow_from(FILE *to, text_printer *print, const void *context, int hang);
 
+/* Whether something of this program was: what goes into a file must not depend on memory. */
+bool text_was_unbroken(void);
+
 /* What it prints as a string, which may hold zeros and is followed by one; the caller frees. NULL
  * without memory. */
 char *text_print(text_printer *print, const void *context, size_t *size);

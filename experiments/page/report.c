@@ -168,8 +168,9 @@ static char *said(void) {
     int code = EXIT_OK, *at = &code;
     size_t size;
     char *text = text_print(print_said, &at, &size);
-    if (!text && code == EXIT_OK) (void)complain_of_memory();
-    if (code == EXIT_OK) return text;
+    const bool whole = text && !text_was_unbroken();
+    if (!whole && code == EXIT_OK) (void)complain_of_memory();
+    if (whole && code == EXIT_OK) return text;
     free(text);
     return NULL;
 }

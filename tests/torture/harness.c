@@ -230,15 +230,20 @@ void outcome_free(outcome *o) {
 
 static char said[4 * TEXT_BYTES];
 
+/* A line before it may say that earlier results were kept. */
 static const char *one_line_wrong(const outcome *o) {
-    const char *end = strchr(o->err, '\n');
+    const char *line = o->err, *end = strchr(line, '\n'), *kept = strstr(line, " is kept as ");
+    if (kept && end && kept < end && end[1]) {
+        line = end + 1;
+        end = strchr(line, '\n');
+    }
     if (o->err_bytes == 0) return "nothing on standard error";
     if (strlen(o->err) != o->err_bytes) return "a byte 0 on standard error";
-    if (strncmp(o->err, "sqrtdk: ", 8) != 0 || !end || end[1]) {
+    if (strncmp(line, "sqrtdk: ", 8) != 0 || !end || end[1]) {
         (void)snprintf(said, sizeof said, "not one line on standard error: %.600s", o->err);
         return said;
     }
-    for (const char *c = o->err; c < end; c++)
+    for (const char *c = line; c < end; c++)
         if (iscntrl((unsigned char)*c)) return "a control character on standard error";
     return NULL;
 }

@@ -13,8 +13,8 @@ const tiny TINY[] = {
     {"stall", "stall --d-k 2,3 --steps 6 --seed 0" SMALL, " --seed 1", true},
     {"map", "map --d-k 2,8 --sigma0 1 --kappa 1,2 --steps 6 --chaos --curves 2" SMALL, " --seed 1",
      true},
-    {"saturation", "saturation --d-k 2 --keys 3 --rows 12 --threads 1 --output x.csv", " --seed 1",
-     false},
+    {"saturation", "saturation --d-k 2,3 --keys 3 --rows 12 --threads 1 --output x.csv",
+     " --seed 1", true},
     {"gradcheck", "gradcheck --op matmul --batch 1 --tokens 2 --keys 2 --threads 1 --output x.csv",
      " --seed 1", false},
     {"foreign",
@@ -142,6 +142,20 @@ static int forget_kept(folder *f, const folder *before) {
     return forgotten;
 }
 
+/* Whether two texts are the same but for blanks and line ends: without memory lines are not broken.
+ */
+static bool same_words(const char *a, const char *b) {
+    static const char BLANKS[] = " \n";
+    for (;;) {
+        a += strspn(a, BLANKS);
+        b += strspn(b, BLANKS);
+        if (*a != *b) return false;
+        if (!*a) return true;
+        a++;
+        b++;
+    }
+}
+
 static char said[4 * TEXT_BYTES];
 
 static const char *ended_well(const expected *e, state s, folder *after, const outcome *o) {
@@ -158,8 +172,7 @@ static const char *ended_well(const expected *e, state s, folder *after, const o
                        o->err);
         return said;
     }
-    if (o->out_bytes != good->out_bytes || memcmp(o->out, good->out, o->out_bytes) != 0)
-        return "exit 0, but standard output is not complete";
+    if (!same_words(o->out, good->out)) return "exit 0, but standard output is not complete";
     return NULL;
 }
 
