@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,16 +297,18 @@ void folder_read(const torture *t, const char *name, folder *f) {
     qsort(f->file, (size_t)f->count, sizeof *f->file, by_name);
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info;
+    (void)kind;
+    return place->level == 0 ? 0 : remove(path);
+}
+
 void folder_make(const torture *t, const char *name, const char *from) {
     char path[2 * PATH_BYTES];
     folder f;
     path_in(t, name, "", path);
     if (mkdir(path, 0777) != 0 && errno != EEXIST) give_up(path);
-    folder_read(t, name, &f);
-    for (int i = 0; i < f.count; i++) {
-        path_in(t, name, f.file[i].name, path);
-        if (unlink(path) != 0) give_up(path);
-    }
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0) give_up(path);
     if (!from) return;
     folder_read(t, from, &f);
     for (int i = 0; i < f.count; i++) {

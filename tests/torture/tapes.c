@@ -373,23 +373,33 @@ static double loss_with(program *p, const double *w, double *number, double valu
     return loss;
 }
 
-/* The difference of two steps bounds what each is off by (h^2, so three quarters of the first's
- * error); rounding is 1e-16 of values up to 30 times some hundred, over 1e-4, which 1e-8 is far
- * above. */
+static double difference(program *p, const double *w, double *number, double h) {
+    const double x = *number;
+    return (loss_with(p, w, number, x + h) - loss_with(p, w, number, x - h)) / (2 * h);
+}
+
+/* How far differences of three steps are apart bounds what the narrowest is off by (h^2, so the
+ * first two differ by three quarters of the first's error); rounding is 1e-16 of values up to 30
+ * times some hundred, over 1e-5, which 1e-8 is far above, and a large logit is off by as much as it
+ * is large. */
 static const char *check_gradient(torture *t, program *p, const recorded *r, const double *w) {
     const int i = (int)torture_below(t, (uint64_t)p->count);
     node *n = &p->node[i];
     if (n->op != LEAF || !n->param || count_of(n) == 0) return NULL;
     const int j = (int)torture_below(t, (uint64_t)count_of(n));
-    const double h = 1e-4, x = n->value[j], found = r->gradient[i][j];
-    const double middle = loss_with(p, w, &n->value[j], x);
-    const double wide =
-        (loss_with(p, w, &n->value[j], x + h) - loss_with(p, w, &n->value[j], x - h)) / (2 * h);
-    const double narrow =
-        (loss_with(p, w, &n->value[j], x + h / 2) - loss_with(p, w, &n->value[j], x - h / 2)) / h;
-    const double allowed = 2 * fabs(wide - narrow) + 1e-8 * (1 + fabs(found) + fabs(middle));
-    return fabs(found - narrow) <= allowed ? NULL
-                                           : say_wrong("the gradient", i, n, j, found, narrow);
+    double *number = &n->value[j];
+    largest_logit = 0;
+    const double found = r->gradient[i][j], middle = loss_with(p, w, number, *number);
+    const double rounding = 1e-8 + 1e-14 * largest_logit;
+    const double wide = difference(p, w, number, 1e-4), narrow = difference(p, w, number, 5e-5),
+                 least = difference(p, w, number, 2e-5);
+    const double apart = fmax(fabs(wide - least), fabs(narrow - least));
+    const double allowed = 2 * apart + rounding * (1 + fabs(found) + fabs(middle));
+    if (fabs(found - least) <= allowed) return NULL;
+    if (t->only)
+        printf("differences: %.17g %.17g %.17g, loss %g, logits %g\n", wide, narrow, least, middle,
+               largest_logit);
+    return say_wrong("the gradient", i, n, j, found, least);
 }
 
 /* A second backward doubles what the parameters have. */
