@@ -267,29 +267,27 @@ static bool write_page(FILE *to, const char *page, const char *path) {
 }
 
 /* For people: what was written, and what there might be in it. */
-static void say_written(const char *page, const char *path) {
-    char *stem = output_beside(path, ""), *folder = beside_figures(path);
+static void say_written(const char *page, const char *stem, const char *folder) {
     (void)fputs("Written: ", stdout);
     quote_print(stdout, page, strlen(page));
     (void)fputc('\n', stdout);
-    if (now.figures.count == 0 && stem && folder)
+    if (now.figures.count == 0)
         printf("It has no figures: none of this run is in %s, where\n'scripts/plots %s %s' draws "
                "them.\n",
                folder, stem, folder);
-    free(stem);
-    free(folder);
 }
 
 static int run_report(const options *o) {
     const char *path = o->operand, *given = options_text(o, "page");
     const char *asked = options_text(o, "output");
-    char *beside = output_beside(path, ".html");
+    char *beside = output_beside(path, ".html"), *stem = output_beside(path, "");
+    char *folder = beside_figures(path);
     char *page = *given ? beside_read(given) : page_here();
     output file = {.stream = NULL};
     int code = EXIT_FAILED;
     now = (reporting){.path = path, .meta = page && beside ? beside_text(path, ".meta") : NULL};
     now.command = now.meta ? again_command(now.meta) : NULL;
-    if (!beside || (!page && errno == ENOMEM))
+    if (!beside || !stem || !folder || (!page && errno == ENOMEM))
         (void)complain_of_memory();
     else if (!page && *given)
         (void)complain("--page '%s': %s", given, strerror(errno));
@@ -301,11 +299,13 @@ static int run_report(const options *o) {
     else if (now.meta && output_open(&file, *asked ? asked : beside) &&
              write_page(file.stream, page, path) && output_close(&file) && output_commit(&file)) {
         code = EXIT_OK;
-        if (strcmp(asked, "-") != 0) say_written(*asked ? asked : beside, path);
+        if (strcmp(asked, "-") != 0) say_written(*asked ? asked : beside, stem, folder);
     }
     output_discard(&file);
     free(page);
     free(beside);
+    free(stem);
+    free(folder);
     free(now.meta);
     figures_free(&now.figures);
     return code;
