@@ -1,8 +1,7 @@
 /* resumable.h: what commands of many runs do alike: complete runs are kept in FILE.partial while
- * the others last (common/partial.h), so that an interruption costs no more than the runs in work;
- * with
- * --shard they are a share, in FILE.I-of-N.partial, and stay there for `sqrtdk merge`. Where FILE
- * is written directly, nothing is kept.
+ * the others last (common/partial.h), so that an interruption costs no more than the runs in work.
+ * With --shard they are a share, in FILE.I-of-N.partial, and stay there for `sqrtdk merge`. Where
+ * FILE is written directly, nothing is kept.
  */
 #ifndef COMMON_RESUMABLE_H
 #define COMMON_RESUMABLE_H

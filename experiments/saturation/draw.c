@@ -82,14 +82,15 @@ double saturation_work(const saturation *s) {
 }
 
 static bool deal(const saturation *s) {
-    const tt_size sets = s->count / s->rules;
+    const tt_size sets = (tt_size)s->levels * s->config.keys_count;
     double *cost = calloc((size_t)sets, sizeof *cost);
     int *owner = calloc((size_t)sets, sizeof *owner);
     bool good = cost && owner;
     for (tt_size i = 0; good && i < sets; i++) cost[i] = set_work(s, &s->cells[i * s->rules]);
     good = good && shard_deal(cost, sets, s->config.shard.count, owner);
-    for (tt_size i = 0; good && i < s->count; i++)
-        s->cells[i].elsewhere = owner[i / s->rules] != s->config.shard.index;
+    for (tt_size i = 0; good && i < sets; i++)
+        for (int k = 0; k < s->rules; k++)
+            s->cells[i * s->rules + k].elsewhere = owner[i] != s->config.shard.index;
     free(cost);
     free(owner);
     return good;
