@@ -23,11 +23,20 @@ static int merge_now(const options *o) {
     return o->command->merge(o, &files);
 }
 
+/* A share in OUT's place would be replaced by what is made of the others. */
+static bool is_partial(const char *path) {
+    static const char ENDING[] = ".partial";
+    const size_t length = strlen(path), ending = sizeof ENDING - 1;
+    return length >= ending && strcmp(path + length - ending, ENDING) == 0;
+}
+
 static int run_merge(const options *o) {
     const char *const given[][2] = {{"output", o->operand},
                                     {"force", options_text(o, "force")},
                                     {"quiet", options_text(o, "quiet")}};
     files = (share_files){o->operands + 1, o->operand_count - 1, options_flag(o, "allow-missing")};
+    if (is_partial(o->operand))
+        return message_fail(EXIT_USAGE, "merge: '%s' stands where OUT is expected", o->operand);
     char *settings = partial_settings(files.path[0]);
     if (!settings) return EXIT_FAILED;
     const command_spec *command = again_command(settings);

@@ -29,6 +29,7 @@ const tiny TINY[] = {
      " --seed 1", false},
     {"precision", "precision --d-k 2 --seed 0 --format bfloat16 --output x.csv", " --seed 1",
      false},
+    {"merge", "merge x.csv s.share", NULL, false},
     {"report", "report --page page.html log.csv", NULL, false},
     {"help", "help stall", NULL, false},
     {"commands", "--help", NULL, false},
@@ -58,8 +59,14 @@ static void make_inputs(const torture *t) {
     static const char *const FILES[] = {"q", "k", "v", "do", "dq", "dk", "dv"};
     static const char PAGE[] =
         "<html>\n<script type=\"application/json\" id=\"run\">null</script>\n</html>\n";
+    size_t bytes = 0;
     folder_make(t, "inputs", NULL);
     run_line(t, "stall --d-k 2 --steps 3 --seed 0" SMALL, " --output log.csv", "inputs");
+    folder_make(t, "share", NULL);
+    run_line(t, "stall --d-k 2 --steps 3 --seed 0" SMALL, " --shard 1/1", "share");
+    char *share = file_read(t, "share", "x.csv.1-of-1.partial", &bytes);
+    file_write(t, "inputs", "s.share", share ? share : "", bytes);
+    free(share);
     file_write(t, "inputs", "page.html", PAGE, sizeof PAGE - 1);
     for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
         char from[128], file[32];
