@@ -70,14 +70,17 @@ tt_size saturation_open(const saturation *s) {
     return count;
 }
 
-static double set_work(const saturation *s, const saturation_cell *c) {
-    return (double)saturation_matrices(&s->config, c->keys) * matrix_work(s, c);
+/* Of all rules at one level and number of keys. */
+static double set_work(const saturation *s, int level, int keys) {
+    return (double)saturation_matrices(&s->config, s->config.keys[keys]) *
+           matrix_work(s, saturation_at(s, level, keys, 0));
 }
 
 double saturation_work(const saturation *s) {
     double work = 0;
-    for (tt_size i = 0; i < s->count; i += s->rules)
-        if (is_open(&s->cells[i])) work += set_work(s, &s->cells[i]);
+    for (int x = 0; x < s->levels; x++)
+        for (int n = 0; n < s->config.keys_count; n++)
+            if (is_open(saturation_at(s, x, n, 0))) work += set_work(s, x, n);
     return work;
 }
 
@@ -86,7 +89,9 @@ static bool deal(const saturation *s) {
     double *cost = calloc((size_t)sets, sizeof *cost);
     int *owner = calloc((size_t)sets, sizeof *owner);
     bool good = cost && owner;
-    for (tt_size i = 0; good && i < sets; i++) cost[i] = set_work(s, &s->cells[i * s->rules]);
+    for (int x = 0; good && x < s->levels; x++)
+        for (int n = 0; n < s->config.keys_count; n++)
+            cost[(tt_size)x * s->config.keys_count + n] = set_work(s, x, n);
     good = good && shard_deal(cost, sets, s->config.shard.count, owner);
     for (tt_size i = 0; good && i < sets; i++)
         for (int k = 0; k < s->rules; k++)
