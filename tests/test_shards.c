@@ -193,6 +193,9 @@ START_TEST(what_there_is_of_a_sweep_is_written_where_missing_runs_are_allowed) {
     (void)run_well(STALL "--shard 2/3 --quiet --output " FOLDER "a.csv");
     const captured *c = run_well("merge --allow-missing " FOLDER "m.csv " FOLDER "a.csv.*");
     ck_assert_ptr_null(strstr(c->out, "Stall within"));
+    char *meta = read_whole(FOLDER "m.meta");
+    assert_says(meta, "\nmissing = 18\n");
+    free(meta);
     table runs = table_read(FOLDER "m_runs.csv"), summary = table_read(FOLDER "m_summary.csv");
     ck_assert_int_eq(runs.rows, 9);
     double seeds = 0;
@@ -200,6 +203,15 @@ START_TEST(what_there_is_of_a_sweep_is_written_where_missing_runs_are_allowed) {
     ck_assert_double_eq(seeds, 9);
     table_free(&runs);
     table_free(&summary);
+}
+END_TEST
+
+START_TEST(what_was_incomplete_is_kept_beside_the_complete) {
+    empty_folder();
+    run_shares(STALL, "a", 2);
+    (void)run_well("merge --allow-missing --quiet " FOLDER "m.csv " FOLDER "a.csv.2*");
+    const captured *c = run_well("merge --quiet " FOLDER "m.csv " FOLDER "a.csv.*");
+    assert_one_line(c->err, "of other settings, is kept as " FOLDER "m.1.csv");
 }
 END_TEST
 
@@ -245,6 +257,7 @@ Suite *shards_suite(void) {
         what_is_no_share_is_refused,
         missing_runs_are_listed_and_refused,
         what_there_is_of_a_sweep_is_written_where_missing_runs_are_allowed,
+        what_was_incomplete_is_kept_beside_the_complete,
         an_interrupted_saturation_is_resumed,
     };
     Suite *suite = suite_of("shards", TESTS, LENGTH(TESTS), 60);

@@ -193,13 +193,25 @@ static bool take_places(results *r, const char *settings) {
     return good;
 }
 
+static void print_settings(FILE *to, const void *context) {
+    const results *r = context;
+    char *settings = settings_describe(r->options);
+    (void)fputs(settings ? settings : "", to);
+    if (r->missing > 0) (void)fprintf(to, "missing = %td\n", r->missing);
+    free(settings);
+}
+
 bool results_commit(results *r) {
     sigset_t signals;
     if (r->direct)
         return may_replace_all(r) && output_commit_all(r->file + r->count + 1, r->also) &&
                output_close(&r->file[0]);
-    char *settings = settings_describe(r->options);
-    if (!settings) return complain_of_memory();
+    size_t size;
+    char *settings = text_print(print_settings, r, &size);
+    if (!settings || !*settings) {
+        free(settings);
+        return complain_of_memory();
+    }
     write_meta(r, settings);
     bool good = close_all(r) && may_replace_all(r);
     if (good) {

@@ -244,6 +244,7 @@ static int finish(running *r, tt_size missing) {
     const request *q = r->request;
     results *to = &r->kept.results;
     if (!r->kept.direct && !results_open(to, &q->used, q->endings, FILES)) return EXIT_FAILED;
+    to->missing = missing;
     map_csv(to->file[CELLS].stream, &r->map);
     if (to->file[CURVES].stream) map_curves_csv(to->file[CURVES].stream, &r->map);
     if (!results_commit(to) || !partial_remove(&r->kept.partial)) return EXIT_FAILED;

@@ -64,8 +64,7 @@ const command_spec MERGE_COMMAND = {
         "interrupted "
         "share what is complete counts. Their settings must be the same. Runs that are in no share "
         "are listed, and are an error unless --allow-missing is given; then files have the rows "
-        "there "
-        "are.",
+        "there are, and .meta says how many runs are missing.",
     .examples = EXAMPLES,
     .run = run_merge,
     .operand = "OUT SHARE...",

@@ -116,6 +116,7 @@ static int finish(running *r, tt_size missing) {
     results *to = &r->kept.results;
     saturation_exact(&r->all);
     if (!r->kept.direct && !results_open(to, &r->request->used, ENDINGS, FILES)) return EXIT_FAILED;
+    to->missing = missing;
     if (!write_files(&r->all, to) || !partial_remove(&r->kept.partial)) return EXIT_FAILED;
     if (r->kept.quiet) return EXIT_OK;
     if (missing == 0) {

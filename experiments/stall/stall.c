@@ -225,6 +225,7 @@ static bool open_files(running *r) {
 static bool write_files(running *r, const report *rep) {
     results *to = &r->kept.results;
     if (!r->kept.direct && !results_open(to, r->request->text, ENDINGS, FILES)) return false;
+    to->missing = rep->missing;
     log_write(to->file[LOG].stream, &r->sweep);
     if (!to->direct) {
         report_runs_csv(to->file[RUNS].stream, rep);
