@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tiny.h"
 
@@ -68,18 +69,30 @@ static void try(torture *t, const failure *f, const expected *e, const char *lib
 }
 
 int main(int argc, char **argv) {
+    /* from the folder of a case: LD_PRELOAD would take a blank in a path for its end */
+    static const char LIBRARY[] = "../failing_allocation.so";
     torture t;
-    char library[2 * PATH_BYTES];
+    char built[2 * PATH_BYTES], here[2 * PATH_BYTES];
     failure *list = NULL;
     long length = 0;
     torture_start(&t, "allocations", "sqrtdk", argc, argv);
-    (void)snprintf(library, sizeof library, "%s/failing_allocation.so", t.programs);
+    (void)snprintf(built, sizeof built, "%s/failing_allocation.so", t.programs);
+    (void)snprintf(here, sizeof here, "%s/failing_allocation.so", t.scratch);
+    if (symlink(built, here) != 0) {
+        perror(here);
+        return 2;
+    }
     expected *e = calloc((size_t)TINY_COUNT, sizeof *e);
     if (!e) return 2;
     for (int c = 0; c < TINY_COUNT; c++) {
         expected_make(&t, &TINY[c], &e[c]);
         for (int s = 0; s < e[c].states; s++) {
-            const long most = count(&t, c, s, library);
+            const long most = count(&t, c, s, LIBRARY);
+            if (most == 0) {
+                (void)fputs("allocations: nothing is counted: is the library not loaded?\n",
+                            stderr);
+                return 2;
+            }
             for (long n = 1; n <= most; n++) {
                 list = torture_grow(list, length, sizeof *list);
                 list[length++] = (failure){c, s, n, false};
@@ -90,7 +103,7 @@ int main(int argc, char **argv) {
     }
     torture_shuffle(&t, list, length, sizeof *list);
     for (long i = 0; i < length && (t.only || torture_goes_on(&t)); i++)
-        try(&t, &list[i], e, library);
+        try(&t, &list[i], e, LIBRARY);
     for (int c = 0; c < TINY_COUNT; c++) expected_free(&e[c]);
     free(e);
     free(list);
