@@ -292,7 +292,7 @@ static bool enrol(shared *s, const job *j, const teacher *from, trainee *all, in
     *count = 0;
     for (int k = 0; k < c->scale_count; k++) {
         run *to = sweep_run_at(s->sweep, j->d_k, k, j->rate, j->seed);
-        if (to->finished || to->elsewhere) continue;
+        if (to->finished) continue;
         const student_config config = {to->scale, to->gain, to->optimizer, to->lr, &c->recipe};
         trainee *t = &all[(*count)++];
         *t = (trainee){.run = to, .active = true};
