@@ -9,6 +9,9 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { browser } from "./chromium.mjs";
 
+// as a shell takes it
+const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path}'`);
+
 const [page, program, folder, quick] = process.argv.slice(2);
 const url = (hash = "") => `file://${resolve(page)}${hash}`;
 if (quick !== "picture") mkdirSync(folder, { recursive: true });
@@ -286,7 +289,7 @@ if (!quick) {
         if (!(await text(t, "run-said")).includes("Stall within 40 steps")) throw new Error("the run's sentences are missing");
         await t.until("document.querySelector('#run-figures img').naturalWidth > 0", "a figure");
         equal("lines through labels", await crossed(t, "run-curve"), "");
-        equal("its command", await text(t, "command"), `sqrtdk report ${resolve(folder, "stall.csv")}`);
+        equal("its command", await text(t, "command"), `sqrtdk report ${quoted(resolve(folder, "stall.csv"))}`);
         await t.picture(`${folder}/run.png`);
         await press(t, "again");
         // 40 steps, of which the log has 0, 5, ..., 35 and 39
