@@ -168,6 +168,7 @@ START_TEST(what_is_no_share_is_refused) {
     assert_refusals(1, "merge " FOLDER "m.csv", CASES, LENGTH(CASES));
     assert_refused(2, "merge: expected OUT SHARE...", "merge " FOLDER "m.csv");
     assert_refused(2, "stands where OUT is expected", "merge " FOLDER "*.partial");
+    assert_refused(2, "'-' stands where OUT is expected", "merge - " FOLDER "*.partial");
 }
 END_TEST
 

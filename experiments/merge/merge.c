@@ -9,6 +9,7 @@
 
 #include "common/again.h"
 #include "common/message.h"
+#include "common/output.h"
 #include "common/resumable.h"
 
 static const option_spec OPTIONS[] = {
@@ -35,8 +36,9 @@ static int run_merge(const options *o) {
                                     {"force", options_text(o, "force")},
                                     {"quiet", options_text(o, "quiet")}};
     files = (share_files){o->operands + 1, o->operand_count - 1, options_flag(o, "allow-missing")};
-    if (is_partial(o->operand))
-        return message_fail(EXIT_USAGE, "merge: '%s' stands where OUT is expected", o->operand);
+    if (is_partial(o->operand) || output_is_direct(o->operand))
+        return message_fail(EXIT_USAGE, "merge: '%s' stands where OUT is expected, a regular file",
+                            o->operand);
     char *settings = partial_settings(files.path[0]);
     if (!settings) return EXIT_FAILED;
     const command_spec *command = again_command(settings);
