@@ -283,6 +283,17 @@ START_TEST(the_words_say_what_the_median_row_and_what_the_whole_gradient_lose) {
 }
 END_TEST
 
+/* 65537 at d_k 8: rows whose gradient float64 has as exactly 0 while D is rounded. */
+START_TEST(what_no_percent_can_say_is_said_in_words) {
+    const captured *c =
+        run_well("precision --d-k 8 --format float32 --scale 65537 --seed 0 --force "
+                 "--output " SCRATCH "precision_infinite.csv");
+    assert_says(c->out, "gradient is wrong by 0% (eager) and an infinite share (flash)");
+    assert_says(c->out, "by 100% (eager) and 3.5e+105 times its norm (flash)");
+    assert_says(c->out, "inf: overflows in the format, or is exactly 0 in float64");
+}
+END_TEST
+
 /* Where float64 has weights of exactly 0 a row's gradient may be 0, and then so is its error. */
 START_TEST(a_row_without_a_gradient_has_no_error) {
     table t = run_table("precision --d-k 64 --scale 1000 --format float32 --seed 0");
@@ -332,6 +343,7 @@ Suite *precision_suite(void) {
         the_file_is_nested_as_documented,
         a_cell_does_not_depend_on_its_company,
         the_words_say_what_the_median_row_and_what_the_whole_gradient_lose,
+        what_no_percent_can_say_is_said_in_words,
         a_row_without_a_gradient_has_no_error,
         wrong_usage_is_one_line_and_exit_2,
         logits_beyond_the_doubles_are_exit_1};

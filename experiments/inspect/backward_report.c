@@ -1,5 +1,7 @@
 #include "inspect/backward_report.h"
 
+#include <math.h>
+
 #include "common/csv.h"
 #include "common/text.h"
 
@@ -61,6 +63,7 @@ static void print_table(FILE *to, const layer_backward *l) {
         [ROUNDING_P90_ROW] = "90% row",
         [ROUNDING_WHOLE] = "whole",
     };
+    bool infinite = false;
     (void)fprintf(to, "%-8s %-10s", "format", "");
     for (int p = 0; p < PRECISION_PIPELINES; p++)
         (void)fprintf(to, " %*s", p < 2 ? 8 : 13, precision_pipeline_name(p));
@@ -68,10 +71,14 @@ static void print_table(FILE *to, const layer_backward *l) {
     for (int f = 0; f < BACKWARD_FORMATS; f++)
         for (int s = 0; s < ROUNDING_STATS; s++) {
             (void)fprintf(to, "%-8s %-10s", s == 0 ? format_name(f) : "", LINES[s]);
-            for (int p = 0; p < PRECISION_PIPELINES; p++)
-                (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, l->error[f][p][s]);
+            for (int p = 0; p < PRECISION_PIPELINES; p++) {
+                const double x = l->error[f][p][s];
+                infinite = infinite || isinf(x);
+                (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, x);
+            }
             (void)fputc('\n', to);
         }
+    if (infinite) (void)fputs(PRECISION_INFINITE, to);
 }
 
 static void print_layer(FILE *to, const void *context) {

@@ -47,6 +47,7 @@ static void print_table(FILE *to, const void *context) {
         [ROUNDING_WHOLE] = "whole",
     };
     const rounding *r = context;
+    bool infinite = false;
     (void)fprintf(to, "%-6s %-8s %-10s", "scale", "format", "");
     for (int p = 0; p < PRECISION_PIPELINES; p++)
         (void)fprintf(to, " %*s", p < 2 ? 8 : 13, precision_pipeline_name(p));
@@ -56,10 +57,14 @@ static void print_table(FILE *to, const void *context) {
             for (int s = 0; s < ROUNDING_STATS; s++) {
                 (void)fprintf(to, "%-6s %-8s %-10s", s == 0 ? r->config.scale[k]->name : "",
                               s == 0 ? r->config.format[f]->name : "", LINES[s]);
-                for (int p = 0; p < PRECISION_PIPELINES; p++)
-                    (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, median_of(r, k, f, p, s));
+                for (int p = 0; p < PRECISION_PIPELINES; p++) {
+                    const double x = median_of(r, k, f, p, s);
+                    infinite = infinite || isinf(x);
+                    (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, x);
+                }
                 (void)fputc('\n', to);
             }
+    if (infinite) (void)fputs(PRECISION_INFINITE, to);
 }
 
 void report_table(FILE *to, const rounding *r) {
@@ -80,7 +85,12 @@ void report_table(FILE *to, const rounding *r) {
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
 static void print_percent(FILE *to, double share) {
-    (void)fprintf(to, share < 0.0995 || isinf(share) ? "%.2g%%" : "%.0f%%", 100 * share);
+    if (isinf(share))
+        (void)fputs("an infinite share", to);
+    else if (share >= 100)
+        (void)fprintf(to, "%.2g times its norm", share);
+    else
+        (void)fprintf(to, share < 0.0995 ? "%.2g%%" : "%.0f%%", 100 * share);
 }
 
 /* "68% (eager) and 71% (flash), with the shift 0.25% and 0.15%" */

@@ -279,12 +279,14 @@ static bool ends_within(pid_t process, int milliseconds) {
     return false;
 }
 
-/* Whether a table has a number that is none: as a word of its own. */
+/* Whether a table has a number that is none: as a word of its own. Infinity may be one where a line
+ * says what it stands for. */
 static bool has_no_number(const char *text) {
-    static const char *const NONE[] = {"nan", "-nan", "inf", "-inf"};
+    static const char *const NONE[] = {"nan", "-nan", "-inf", "inf"};
+    const int count = strstr(text, "\ninf: ") ? 3 : 4;
     for (const char *at = text; *at;) {
         const size_t length = strcspn(at, " \n");
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < count; i++)
             if (length == strlen(NONE[i]) && strncmp(at, NONE[i], length) == 0) return true;
         at += length;
         at += strspn(at, " \n");
