@@ -731,7 +731,8 @@ END_TEST
 
 START_TEST(another_make_is_told_that_it_takes_gnu_make) {
     if (shell("command -v bmake >/dev/null 2>&1") != 0) return;
-    ck_assert_int_ne(shell("bmake -n >" SCRATCH "bmake.txt 2>&1"), 0);
+    /* The options in MAKEFLAGS, if make runs these tests, are GNU make's. */
+    ck_assert_int_ne(shell("unset MAKEFLAGS; bmake -n >" SCRATCH "bmake.txt 2>&1"), 0);
     char *said = read_whole(SCRATCH "bmake.txt");
     assert_one_line(said, "this Makefile is for GNU make");
     free(said);
