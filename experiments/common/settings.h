@@ -15,7 +15,7 @@ enum { RESULTS_VERSION = 5 };
  * without memory. */
 char *settings_describe(const options *o);
 
-/* The program's version and the commit it was built from, "0.1.0, commit 1234"; static. */
+/* The program's version and the commit it was built from, "0.2.0, commit 1234"; static. */
 const char *settings_version(void);
 
 /* The settings that were given on the command line, as "--batch 4 --fixed-batch", but for those of

@@ -2,7 +2,7 @@
 #ifndef COMMON_VERSION_H
 #define COMMON_VERSION_H
 
-#define SQRTDK_VERSION "0.1.0"
+#define SQRTDK_VERSION "0.2.0"
 
 /* The commit it was built from; the Makefile asks git. */
 #ifndef SQRTDK_COMMIT
