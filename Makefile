@@ -53,8 +53,8 @@ $(BUILD)/sqrtdk: $(BUILD)/experiments/main.o $(PROGRAM_OBJECTS) $(LIBRARY)
 $(BUILD)/experiments/%.o: EXTRA = -Iexperiments
 
 # The commit goes into every .meta file; the stamp changes only when it does. `git archive` writes it
-# into the file `commit`; a repository that such a folder lies in is not asked.
-COMMIT := $(shell { grep -o '^[0-9a-f]\{12\}' commit || git describe --always --dirty --abbrev=12 || echo unknown; } 2>/dev/null)
+# into experiments/common/commit; a repository that such a folder lies in is not asked.
+COMMIT := $(shell { grep -o '^[0-9a-f]\{12\}' experiments/common/commit || git describe --always --dirty --abbrev=12 || echo unknown; } 2>/dev/null)
 $(BUILD)/experiments/common/settings.o: EXTRA += -DSQRTDK_COMMIT='"$(COMMIT)"'
 $(BUILD)/experiments/common/settings.o: $(BUILD)/commit
 $(BUILD)/commit: always
@@ -391,7 +391,7 @@ install: all $(MANUALS)
 uninstall:
 	@scripts/install --remove "$(PREFIX)" "$(DESTDIR)"
 
-# What is committed, under its version, with the commit in the file `commit`. Of one commit always the
+# What is committed, under its version, with the commit in experiments/common/commit. Of one commit always the
 # same bytes: git takes dates and order from it, and gzip -n keeps none of its own.
 VERSION = $(shell sed -n 's/.*SQRTDK_VERSION "\(.*\)"/\1/p' experiments/common/version.h)
 DIST = $(BUILD)/sqrtdk-$(VERSION)
