@@ -57,7 +57,8 @@ typedef struct tt_attention_options {
 } tt_attention_options;
 
 /* Q [B,Tq,d_k], K [B,Tk,d_k], V [B,Tk,d_v] -> O [B,Tq,d_v]. Errors: sizes that do not fit, no
- * scale, a factor that is not finite, a foreign variable, no memory. */
+ * scale, a factor that is not finite, a logit_scale that is not one number, rows below 0, a foreign
+ * variable, no memory. */
 tt_var tt_attention(tt_tape *tape, tt_var q, tt_var k, tt_var v, tt_attention_options options);
 
 /* What the operation computed on the way, views [B,Tq,Tk] into the tape; data is NULL where not all

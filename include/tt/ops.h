@@ -22,11 +22,11 @@ tt_var tt_matmul_nt(tt_tape *tape, tt_var a, tt_var b);
 /* C = A + B      same shape.   dA = dC, dB = dC */
 tt_var tt_add(tt_tape *tape, tt_var a, tt_var b);
 
-/* C = s A        s finite.     dA = s dC */
+/* C = s A        any shape, s finite.   dA = s dC */
 tt_var tt_mul_scalar(tt_tape *tape, tt_var a, double s);
 
-/* W = softmax of each row of Z; dZ = W (dW - sum_j W_j dW_j), computed without cancellation in
- * saturated rows (the largest weight's dW is subtracted first). */
+/* W = softmax of each row of Z, any shape; dZ = W (dW - sum_j W_j dW_j), computed without
+ * cancellation in saturated rows (the largest weight's dW is subtracted first). */
 tt_var tt_softmax(tt_tape *tape, tt_var z);
 
 /* L = mean over all elements of (A - B)^2, same shape -> [1,1,1]; 0 for no elements.

@@ -59,13 +59,14 @@ const char *tt_tape_error(const tt_tape *tape);
 /* Bytes that the tape holds from the system (used or kept for reuse). */
 size_t tt_tape_bytes(const tt_tape *tape);
 
-/* A parameter: its value is borrowed until reset, and every backward ADDS its gradient to grad,
+/* A parameter: value and grad are borrowed until reset; every backward ADDS the gradient to grad,
  * which has the same shape and which the caller sets to zero. With grad.data == NULL the gradient
- * is only kept on the tape (tt_grad). value.data is borrowed; grad.data too. */
+ * is only kept on the tape (tt_grad). Errors: a value without data or of a shape that no tensor
+ * has, a grad of another shape, no memory. */
 tt_var tt_param(tt_tape *tape, tt_tensor value, tt_tensor grad);
 
 /* A constant, borrowed until reset: no gradient is computed for it, nor for what is made from
- * constants only. */
+ * constants only. Errors: no data, a shape that no tensor has, no memory. */
 tt_var tt_const(tt_tape *tape, tt_tensor value);
 
 /* The value of a node; data is NULL for what is no variable of this tape. */
@@ -81,10 +82,12 @@ tt_tensor tt_grad(const tt_tape *tape, tt_var var);
  * error on the way the gradients mean nothing. */
 void tt_backward(tt_tape *tape, tt_var scalar);
 
-/* Backward from any node with the given gradient (dLoss/dvar, the cotangent) of the same shape. */
+/* Backward from any node with the given gradient (dLoss/dvar, the cotangent) of the same shape,
+ * which may be a gradient of this tape. Errors of both: a foreign variable, another shape, no
+ * memory, a call during a backward of this tape. */
 void tt_backward_from(tt_tape *tape, tt_var var, tt_tensor cotangent);
 
-/* ---- Bringing your own operation ------------------------------------------------------------ */
+/* ---- Bringing your own operation ------------------------------------------------------------- */
 
 enum { TT_MAX_INPUTS = 8 };
 
