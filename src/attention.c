@@ -4,8 +4,9 @@
  * serves all, and backward computes Z and P again. Each row, and each sum over rows from block to
  * block, has the same operations in the same order however many rows a block has.
  *
- * The scale rules (tt/scale.h) give logits Z_ij = f_i a_i b_j S_ij,   S = Q K^T with f from the
- * rule's factor (and its sum of key norms), a and b from the cosine's norms.
+ * The scale rules (tt/scale.h) give logits
+ *     Z_ij = f_i a_i b_j S_ij,   S = Q K^T
+ * with f from the rule's factor (and its sum of key norms), a and b from the cosine's norms.
  */
 #include "tt/attention.h"
 
@@ -346,8 +347,7 @@ static bool shapes_fit(tt_tape *tape, tt_tensor q, tt_tensor k, tt_tensor v) {
     return !what;
 }
 
-/* Reads the mask once: which keys are seen at all, and each row's factor from those that it sees.
- */
+/* Reads the mask once: which keys are seen at all, and each row's factor from those it sees. */
 static void set_mask_and_factors(saved *s, const tt_attention_options *o, tt_tensor q,
                                  tt_tensor k) {
     for (tt_size n = 0; n < entries_of(q); n++) {

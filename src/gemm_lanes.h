@@ -98,7 +98,7 @@ static void transpose(tt_size rows, tt_size cols, const double *from, tt_size fr
     }
 }
 
-/* The same by the C library's fma, for numbers that fma_lanes is not exact for. */
+/* The product by the C library's fma, for numbers that fma_lanes is not exact for. */
 static void by_library(tt_size m, tt_size kc, tt_strided a, const double *panel, tt_size panel_row,
                        double *c, tt_size c_row, int cols, bool load) {
     for (tt_size i = 0; i < m; i++)

@@ -35,8 +35,8 @@ tt_gradcheck_verdict tt_gradcheck_judge(const tt_gradcheck_point *p, double floo
         const bool between = a >= p->low - bar - slack && a <= p->high + bar + slack;
         return between ? TT_GRADCHECK_INCONCLUSIVE : TT_GRADCHECK_FAIL;
     }
-    /* Where nothing moved, not even the step is known within which all may change: 64 times less.
-     */
+    /* Where nothing moved, all may change within a step 4096 times less than that of `unseen`
+     * (difference.c: NEARBY / 16). */
     if (distance > bar + (p->error_bar == 0 ? 4096 : 1) * blind + slack)
         return p->edge ? TT_GRADCHECK_INCONCLUSIVE : TT_GRADCHECK_FAIL;
     if (a == 0 && fabs(n) + bar + blind < floor) return TT_GRADCHECK_PASS;

@@ -44,8 +44,8 @@ static tt_kernel choose(void) {
     return kernel;
 }
 
-static atomic_int
-    in_use; /* 1 + the kernel; 0 until someone asks. All who ask first find the same */
+/* 1 + the kernel; 0 until someone asks. All who ask first find the same. */
+static atomic_int in_use;
 
 tt_kernel tt_kernel_here(void) {
     int kernel = atomic_load_explicit(&in_use, memory_order_relaxed);

@@ -43,7 +43,7 @@ typedef struct tt_kernels {
     void (*twist)(uint32_t *state);
     /* Uniforms in [0, 1) of 53 bits, of two words of that state each; n is a multiple of eight. */
     void (*uniforms)(const uint32_t *state, tt_size n, double *x);
-    /* Blocks of sixteen uniforms in [0, 1) to sixteen standard normals each (rng.c). */
+    /* Blocks of sixteen uniforms in [0, 1) to sixteen standard normals each (rng_lanes.h). */
     void (*normals)(double *x, tt_size blocks);
 } tt_kernels;
 

@@ -88,6 +88,7 @@ LANES_INLINE void lanes_store(double *to, lanes x) {
     *(lanes_in_memory *)to = x;
 }
 
+/* x - 0, since -0 + 0 is 0. */
 LANES_INLINE lanes lanes_all(double x) {
     return x - (lanes){0};
 }

@@ -10,8 +10,7 @@
 #include "elementary_lanes.h"
 #include "tt/elementary.h"
 
-/* ---- Mersenne Twister (Matsumoto and Nishimura 1998) ------------------------------------------
- */
+/* ---- Mersenne Twister (Matsumoto and Nishimura 1998) ----------------------------------------- */
 
 enum { MT_WORDS = 624, MT_AHEAD = 397, WORDS = 2 * TT_WIDTH };
 

@@ -1,5 +1,5 @@
-/* softmax.h: one row of softmax, forward and backward, inside the library only. The softmax op and
- * the attention op both stand on it, and it is the one place that takes an exponential.
+/* softmax.h: one row of softmax, forward and backward, inside the library only: the softmax op, the
+ * attention op and softmax_error stand on it, so that all have the same bits.
  */
 #ifndef TT_SOFTMAX_H
 #define TT_SOFTMAX_H

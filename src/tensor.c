@@ -8,8 +8,7 @@
 #error "sqrtdk measures gradients of 1e-300; -ffast-math would round them away. Compile without it."
 #endif
 
-/* A size of 0 counts as 1 where it is asked what fits: no product of some of the sizes overflows.
- */
+/* A size of 0 counts as 1 where it is asked what fits: no product of some of them overflows. */
 tt_size tt_tensor_count(tt_tensor t) {
     const tt_size most = PTRDIFF_MAX / (tt_size)sizeof(double);
     if (t.batch < 0 || t.rows < 0 || t.cols < 0) return -1;

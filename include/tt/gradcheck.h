@@ -90,8 +90,8 @@ typedef struct tt_gradcheck_options {
     int directions;           /* random ones, checked like coordinates where an input is sampled;
                                  0: 4 */
     uint64_t seed;
-    void (*each)(void *context, int input, const tt_gradcheck_point *point); /* called for each
-                                 derivative in turn; NULL: not */
+    /* Called for each derivative in turn; NULL: not. */
+    void (*each)(void *context, int input, const tt_gradcheck_point *point);
     void *each_context;
 } tt_gradcheck_options;
 

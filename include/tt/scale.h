@@ -16,21 +16,19 @@ extern "C" {
 
 typedef enum tt_norms {
     TT_NORMS_NONE,
-    TT_NORMS_COSINE, /* a_i = 1/|q_i|, b_j = 1/|k_j|; a zero vector gets 0: logits and gradients 0
-                      */
+    TT_NORMS_COSINE, /* a_i = 1/|q_i|, b_j = 1/|k_j|; of a zero vector 0: logits and gradients 0 */
     TT_NORMS_KEY_SUM /* f_i also divides by N_i = sum of |k_j| over the row's visible keys; if that
                         is 0, logits and gradients are 0 */
 } tt_norms;
 
-/* What a factor may depend on: a query of width d_k that sees `visible` of `keys` keys. */
+/* What a factor may depend on: a query of width d_k that sees `visible` of `keys` keys, 0 too. */
 typedef struct tt_scale_row {
     tt_size d_k, visible, keys;
 } tt_scale_row;
 
 typedef struct tt_scale_rule {
     tt_norms norms;
-    double (*factor)(
-        tt_scale_row row); /* f_i is `number` times this; NULL: `number` in every row */
+    double (*factor)(tt_scale_row row); /* f_i is `number` times this; NULL: f_i is `number` */
     double number;
 } tt_scale_rule;
 
