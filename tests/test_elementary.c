@@ -163,8 +163,7 @@ static void assert_rises(function *at, double x) {
     }
 }
 
-/* Where one row of a table follows another, or one formula, and where the result becomes subnormal.
- */
+/* Where a row of a table, or a formula, follows another, and where the result becomes subnormal. */
 START_TEST(nothing_falls_between_neighbours) {
     for (int i = -80; i <= 80; i++) {
         assert_rises(tt_exp, (i + 0.5) * 0x1.62e42fefa39efp-7);

@@ -545,9 +545,8 @@ START_TEST(the_signal_is_that_of_the_saved_gradients) {
 END_TEST
 
 /* One query: S = (12, 0), dP = (1, 3), so that P = (1 - p, p), p = 6.1e-6, and dZ = 2p (-1, 1) but
- * for p^2. In bfloat16 1 - p is 1: the sum of eager is 1 + 3p, dZ_1 = -3p; D of flash is 1, dZ_1 =
- * 0.
- */
+ * for p^2. In bfloat16 1 - p is 1: eager's sum is 1 + 3p, so that dZ_1 = -3p; flash's D is 1, and
+ * dZ_1 = 0. */
 START_TEST(errors_of_a_saturated_row_are_those_by_hand) {
     write_text(SCRATCH "low_q.csv", "12\n");
     write_text(SCRATCH "low_k.csv", "1\n0\n");

@@ -190,8 +190,7 @@ START_TEST(by_products_and_by_weights_a_cell_is_the_same) {
     const struct {
         finding found;
         const char *column;
-        double
-            tolerance; /* rounding, which a soft start does not amplify; the scalar is searched */
+        double tolerance; /* rounding, not amplified by a soft start; the scalar is searched */
     } SAME[] = {{ENTROPY, "entropy_mean", 1e-9},
                 {ENTROPY_TEACHER, "entropy_teacher", 1e-12},
                 {LOGIT_STD, "logit_std", 1e-9},
@@ -348,9 +347,8 @@ END_TEST
 #define SMALL SMALL_BUT_CHAOS "--chaos "
 #define CURVES SMALL_BUT_CHAOS "--schedule 10:0.5 --warm-up 6 --learn-temperature 0.1@5 --curves 7 "
 #define RATES                                                                                      \
-    "map --axes lr --d-k 4,12 --scale none,rms,0.5 --lr 0.5,2 --optimizer momentum,sgd --steps "   \
-    "40 "                                                                                          \
-    "--batch 4 --tokens 5 --d-model 6 --d-v 3 "
+    "map --axes lr --d-k 4,12 --scale none,rms,0.5 --lr 0.5,2 --optimizer momentum,sgd "           \
+    "--steps 40 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
 
 static void assert_same_map(const char *a, const char *b) {
     static const char *const ENDINGS[] = {".csv", ".meta"};
@@ -443,8 +441,8 @@ START_TEST(a_curve_has_the_rates_and_temperature_of_its_steps_and_ends_as_its_ce
             const double step = k == 6 ? 39 : 7 * k, tau = table_number(&t, row, "temperature");
             ck_assert(table_number(&t, row, "step") == step);
             ck_assert(table_number(&t, row, "seed") == table_number(&cells, i, "seed"));
-            ck_assert(tau == 1 ||
-                      step > 5); /* a softmax of 0 and 1 has no gradient to learn from */
+            /* it is 1 later too: a softmax of 0 and 1 has no gradient to learn from */
+            ck_assert(tau == 1 || step > 5);
         }
         ck_assert_str_eq(table_text(&t, row - 1, "logit_std"), table_text(&cells, i, "logit_std"));
         ck_assert_str_eq(table_text(&t, row - 1, "kappa_now"), table_text(&cells, i, "kappa_end"));

@@ -10,8 +10,7 @@
 #include "suites.h"
 #include "support.h"
 
-/* Batch entries, heads, queries, keys, d_k: all different, but for the tests that want them alike.
- */
+/* Batch entries, heads, queries, keys, d_k: all different, but where a test wants them alike. */
 enum { B = 2, H = 3, TQ = 5, TK = 4, D = 2, MOST = B * H * TQ * TQ };
 
 #define INPUT "inspect --q " SCRATCH "mq.npy --k " SCRATCH "mk.npy "

@@ -70,8 +70,7 @@ static void assert_near(double a, double b, double relative, const char *what, i
                   what, a, b);
 }
 
-/* 1e-9 is what an independent program has to agree in: rounding of 1e-15 may grow a million-fold.
- */
+/* 1e-9 is what an independent program has to agree in: rounding of 1e-15 may grow millionfold. */
 static void assert_same_training(tt_size d_k, const product_config *config, int steps) {
     pair x;
     pair_open(&x, d_k, config);

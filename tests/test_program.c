@@ -18,6 +18,7 @@
 /* A small experiment of several cells: a fraction of a second. */
 #define SMALL                                                                                      \
     "stall --d-k 3,8 --lr 1,0.5 --seed 0..2 --steps 12 --batch 4 --tokens 5 --d-model 6 --d-v 3 "
+
 /* ---- Results do not depend on how they came about -------------------------------------------- */
 
 static void assert_same_run(const char *a, const char *b) {
@@ -96,8 +97,7 @@ END_TEST
 /* Long enough to be interrupted: 24 runs of 2000 small steps. */
 #define LONG_RUN                                                                                   \
     "stall --d-k 3,8 --scale none,cosine --optimizer sgd,adam:0.01 --schedule 100:0.5,200:2 "      \
-    "--seed "                                                                                      \
-    "0..2 --steps 2000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every 400 "
+    "--seed 0..2 --steps 2000 --batch 4 --tokens 5 --d-model 6 --d-v 3 --every 400 "
 
 static void sleep_ms(long ms) {
     struct timespec t = {0, ms * 1000000};
@@ -402,8 +402,7 @@ START_TEST(a_runs_ratios_are_medians_of_20_steps_at_its_end_and_around_its_middl
 }
 END_TEST
 
-/* As a teacher tries it in class: 20 steps are too few for a word about the model with the scale.
- */
+/* As a teacher tries it in class: 20 steps are too few for a word about a model with the scale. */
 START_TEST(twenty_steps_stall_nobody_with_the_scale) {
     const captured *c =
         run_well("stall --d-k 512 --seed 0 --steps 20 --output " SCRATCH "class.csv");

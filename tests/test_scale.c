@@ -30,7 +30,7 @@ static tt_var build(tt_tape *tape, const tt_var *in) {
     return tt_attention(tape, in[0], in[1], in[2], options_in_use());
 }
 
-/* ---- Plain formulas, written without the table ------------------------------------- */
+/* ---- Plain formulas, written without the table ----------------------------------------------- */
 
 static double dot(const double *a, const double *b) {
     double sum = 0;

@@ -18,16 +18,15 @@ START_TEST(verdicts_at_their_edges) {
     ck_assert_int_eq(verdict_of(1, 1, false), STALLED);
     ck_assert_int_eq(verdict_of(1, 1, true), EARLY);
     ck_assert_int_eq(verdict_of(9.1, 10, false), STALLED);
-    ck_assert_int_eq(verdict_of(8.9, 10, false),
-                     SLOW); /* more than 10 % better than in the middle */
+    /* more than 10 % better than in the middle */
+    ck_assert_int_eq(verdict_of(8.9, 10, false), SLOW);
     ck_assert_int_eq(verdict_of(12, 10, false), STALLED);
     ck_assert_int_eq(verdict_of(INFINITY, 1, true), DIVERGED);
     ck_assert_int_eq(verdict_of(NAN, 1, true), DIVERGED);
 }
 END_TEST
 
-/* ---- How far a run travelled ------------------------------------------------------------------
- */
+/* ---- How far a run travelled ----------------------------------------------------------------- */
 
 START_TEST(a_schedule_and_a_warm_up_multiply) {
     recipe r = RECIPE_PLAIN;
@@ -74,8 +73,7 @@ START_TEST(a_run_is_early_below_what_is_enough_not_at_it) {
 }
 END_TEST
 
-/* ---- Made-up runs -----------------------------------------------------------------------------
- */
+/* ---- Made-up runs ---------------------------------------------------------------------------- */
 
 static const int64_t D_K[] = {8, 512}, SEEDS[] = {0, 1, 2};
 static optimizer_rate rates_in_use[2];
@@ -173,8 +171,7 @@ static char *printed_table(const sweep *s, const char *options) {
     return text;
 }
 
-/* ---- Verdicts in words ------------------------------------------------------------------------
- */
+/* ---- Verdicts in words ----------------------------------------------------------------------- */
 
 START_TEST(all_trained_is_said_to_be_no_stall) {
     sweep s = made_up_sweep(1);
@@ -304,8 +301,7 @@ START_TEST(what_depends_on_the_optimizer_is_said_with_it) {
 }
 END_TEST
 
-/* ---- Gradients in words -----------------------------------------------------------------------
- */
+/* ---- Gradients in words ---------------------------------------------------------------------- */
 
 START_TEST(which_way_a_gradient_goes_is_said_in_each_norm) {
     sweep s = made_up_sweep(1);
@@ -332,8 +328,7 @@ START_TEST(which_way_a_gradient_goes_is_said_in_each_norm) {
 }
 END_TEST
 
-/* ---- States ------------------------------------------------------------------------------------
- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 START_TEST(a_state_takes_both_another_entropy_and_a_scalar_that_mends) {
     sweep s = made_up_sweep(1);
@@ -389,8 +384,7 @@ START_TEST(the_state_is_said_with_its_numbers_and_is_no_cause) {
 }
 END_TEST
 
-/* ---- Causes ------------------------------------------------------------------------------------
- */
+/* ---- Causes ---------------------------------------------------------------------------------- */
 
 START_TEST(start_and_step_at_once_are_no_cause) {
     sweep s = made_up_sweep(1);
@@ -492,8 +486,7 @@ START_TEST(no_cause_is_said_where_nothing_trained_or_what_failed_was_early) {
 }
 END_TEST
 
-/* ---- Groups ------------------------------------------------------------------------------------
- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 START_TEST(a_group_has_the_verdict_of_its_run_of_lower_median_ratio_and_counts_each) {
     sweep s = made_up_sweep(1);

@@ -1,6 +1,6 @@
-/* The exact curves are the yardstick every measured curve is held against, so they are themselves
- * checked four ways: against tabulated quadrature and Monte Carlo values from an independent
- * program, against closed forms, against their own limits, and against halved steps. */
+/* test_theory.c: the exact curves are the yardstick every measured curve is held against, so they
+ * are themselves checked four ways: against tabulated quadrature and Monte Carlo values from an
+ * independent program, against closed forms, against their own limits, and against halved steps. */
 #include "saturation/theory.h"
 
 #include <math.h>
@@ -289,8 +289,7 @@ START_TEST(wide_queries_have_nearly_one_norm) {
     theory_moments averaged, fixed;
     theory_qk(16, d_k, 1 / sqrt(d_k), &averaged);
     theory_iid(16, 1.0, &fixed);
-    /* |q|/sqrt(d_k) has variance 1/(2 d_k) and bias -1/(4 d_k); derivatives in sigma are of order 1
-     */
+    /* |q|/sqrt(d_k) has variance 1/(2 d_k) and bias -1/(4 d_k); slopes in sigma are of order 1 */
     assert_moments_close(&averaged, &fixed, 1.0 / d_k, 1.0 / d_k);
 }
 END_TEST

@@ -106,8 +106,7 @@ static int *shared_number(void) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-/* Starts it; the descriptor on which its calls arrive, or -1 where this system has no such thing.
- */
+/* Starts it; the descriptor on which its calls arrive, or -1 where the system has no such thing. */
 static int start_watched(const torture *t, char *const words[], pid_t *process) {
     int *descriptor = shared_number(), status;
     if (!descriptor) return -1;

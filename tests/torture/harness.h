@@ -32,8 +32,7 @@ typedef struct torture {
  * `program` is its path in TORTURE_BUILD. */
 void torture_start(torture *t, const char *kind, const char *program, int argc, char **argv);
 
-/* Whether there is time for another case; the clock starts at the first question, when all is made.
- */
+/* Whether there is time for another case; the clock starts at the first question, after setup. */
 bool torture_goes_on(torture *t);
 
 /* Whether this case is to be run. */

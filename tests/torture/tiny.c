@@ -149,8 +149,7 @@ static int forget_kept(folder *f, const folder *before) {
     return forgotten;
 }
 
-/* Whether two texts are the same but for blanks and line ends: without memory lines are not broken.
- */
+/* Whether two texts are the same but for blanks and line ends: without memory lines stay whole. */
 static bool same_words(const char *a, const char *b) {
     static const char BLANKS[] = " \n";
     for (;;) {

@@ -4,8 +4,7 @@
 
 #include "harness.h"
 
-/* A subcommand with tiny settings, that writes to x.csv (or nothing) in the folder where it runs.
- */
+/* A subcommand with tiny settings, which writes x.csv (or nothing) in the folder where it runs. */
 typedef struct tiny {
     const char *name, *line;
     const char *other; /* makes the settings others; NULL where nothing is written */
