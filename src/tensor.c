@@ -4,10 +4,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#ifdef __FAST_MATH__
-#error "sqrtdk measures gradients of 1e-300; -ffast-math would round them away. Compile without it."
-#endif
-
 /* A size of 0 counts as 1 where it is asked what fits: no product of some of them overflows. */
 tt_size tt_tensor_count(tt_tensor t) {
     const tt_size most = PTRDIFF_MAX / (tt_size)sizeof(double);
