@@ -16,7 +16,8 @@ bool tt_kernel_runs(tt_kernel kernel) {
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                         __builtin_cpu_supports("avx512dq");
-    return kernel == TT_KERNEL_PORTABLE || (avx2 && (kernel == TT_KERNEL_AVX2 || avx512));
+    return kernel == TT_KERNEL_PORTABLE || (kernel == TT_KERNEL_AVX2 && avx2) ||
+           (kernel == TT_KERNEL_AVX512 && avx2 && avx512);
 }
 #else
 static const tt_kernels *const KERNELS[TT_KERNEL_COUNT] = {&tt_kernels_portable};

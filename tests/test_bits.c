@@ -42,6 +42,7 @@ START_TEST(a_kernel_that_is_not_here_is_refused) {
         ck_assert_int_eq(c->code, 2);
         assert_one_line(c->err, "expected one that runs here: portable");
     }
+    ck_assert(!tt_kernel_runs(TT_KERNEL_COUNT));
 }
 END_TEST
 
