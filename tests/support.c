@@ -251,6 +251,25 @@ char *read_whole(const char *path) {
     return text;
 }
 
+bool have_gnuplot(void) {
+    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
+    puts("note: no gnuplot here; what the figures say is not tested");
+    return false;
+}
+
+char *drawn(const char *figure, const char *csv) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "LC_ALL=C scripts/draw %s " SCRATCH "%s " SCRATCH "drawn.svg 2>" SCRATCH
+                   "drawn.txt",
+                   figure, csv);
+    ck_assert_int_eq(shell(command), 0);
+    char *said = read_whole(SCRATCH "drawn.txt");
+    ck_assert_str_eq(said, "");
+    free(said);
+    return read_whole(SCRATCH "drawn.svg");
+}
+
 void write_text(const char *path, const char *text) {
     FILE *to = fopen(path, "w");
     ck_assert_msg(to != NULL, "cannot write %s", path);
@@ -259,10 +278,15 @@ void write_text(const char *path, const char *text) {
 }
 
 void assert_same_file(const char *a, const char *b) {
-    char *first = read_whole(a), *second = read_whole(b);
-    ck_assert_msg(strcmp(first, second) == 0, "%s and %s differ", a, b);
-    free(first);
-    free(second);
+    FILE *first = open_file(a), *second = open_file(b);
+    int x, y;
+    do {
+        x = fgetc(first);
+        y = fgetc(second);
+    } while (x == y && x != EOF);
+    ck_assert_msg(x == y, "%s and %s differ", a, b);
+    (void)fclose(first);
+    (void)fclose(second);
 }
 
 void assert_same_results(const char *a, const char *b, const char *const *ending, int count) {
@@ -357,23 +381,4 @@ double table_number(const table *t, int row, const char *column) {
     double x = strtod(text, &end);
     ck_assert_msg(end != text && *end == '\0', "row %d, %s: '%s'", row, column, text);
     return x;
-}
-
-bool have_gnuplot(void) {
-    if (shell("command -v gnuplot >/dev/null 2>&1") == 0) return true;
-    puts("note: no gnuplot here; what the figures say is not tested");
-    return false;
-}
-
-char *drawn(const char *figure, const char *csv) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "LC_ALL=C scripts/draw %s " SCRATCH "%s " SCRATCH "drawn.svg 2>" SCRATCH
-                   "drawn.txt",
-                   figure, csv);
-    ck_assert_int_eq(shell(command), 0);
-    char *said = read_whole(SCRATCH "drawn.txt");
-    ck_assert_str_eq(said, "");
-    free(said);
-    return read_whole(SCRATCH "drawn.svg");
 }

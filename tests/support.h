@@ -42,7 +42,7 @@ typedef tt_var build_fn(tt_tape *tape, const tt_var *input);
 
 /* Checks every gradient of build against central differences, with the loss <W, out>, W random (a
  * loss like sum(out) is constant for softmax and would pass any backward). Signed, relative to the
- * largest gradient of the input. */
+ * largest gradient of the input or, where that is less, to 1. */
 void assert_gradients(build_fn *build, const tt_tensor *inputs, int count, tt_rng *rng);
 
 /* The same for build(x) + build(x), two nodes on one set of inputs: a backward that sets its
