@@ -115,4 +115,4 @@ for (const path of modules) {
     training(c, name, 8, "adam");
 }
 console.log(`${compared - wrong} of ${compared} numbers have the program's bits`);
-process.exit(wrong ? 1 : 0);
+process.exit(wrong || !compared ? 1 : 0);
