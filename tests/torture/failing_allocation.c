@@ -83,9 +83,9 @@ void *calloc(size_t each, size_t bytes) {
 
 void *realloc(void *old, size_t bytes) {
     if (!real_realloc || is_early(old)) {
-        void *new = malloc(bytes);
-        if (new &&old) memmove(new, old, bytes); /* early blocks are followed by more of them */
-        return new;
+        void *moved = malloc(bytes);
+        if (moved && old) memmove(moved, old, bytes); /* early blocks are followed by others */
+        return moved;
     }
     return fails() ? NULL : real_realloc(old, bytes);
 }

@@ -67,6 +67,7 @@ void torture_start(torture *t, const char *kind, const char *program, int argc, 
     (void)snprintf(path, sizeof path, "%s/torture", build);
     if (!realpath(path, t->programs)) give_up(path);
     make_scratch(t, build);
+    folder_make(t, "", NULL);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)signal(SIGPIPE, SIG_IGN);
 }

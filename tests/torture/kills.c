@@ -110,6 +110,7 @@ int main(int argc, char **argv) {
     torture t;
     torture_start(&t, "kills", "sqrtdk", argc, argv);
     for (int i = 0; i < LINE_COUNT; i++) make_reference(&t, i);
+    /* one case alone is tried until the time is up: where in its work a signal comes varies */
     for (uint64_t i = 0; torture_goes_on(&t); i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "%llu", (unsigned long long)i);
