@@ -206,6 +206,7 @@ START_TEST(by_products_and_by_weights_a_cell_is_the_same) {
     for (int i = WQ; i <= WK; i++)
         for (tt_size j = 0; j < tt_tensor_count(s.parameter[i].value); j++)
             squares += s.parameter[i].value.data[j] * s.parameter[i].value.data[j];
+    /* as of logit_std */
     ck_assert_double_eq_tol(exact.found[KAPPA_END], 0.5 * squares / 2, 1e-9 * squares);
     meter_free(&m);
     student_free(&s);
@@ -235,6 +236,7 @@ START_TEST(at_a_rate_start_and_step_are_the_rules) {
             ck_assert(isnan(c.sigma0) && c.found[KAPPA] > 0 && isnan(c.found[KAPPA_END]));
             continue;
         }
+        /* 1e-12: some roundings of factors up to 128 */
         ck_assert_double_eq_tol(c.sigma0, CASES[k].sigma0, 1e-12);
         ck_assert_double_eq_tol(c.found[KAPPA], kappa, 1e-12 * kappa);
         /* 4096 squares: a fiftieth of their expectation, and not all of them drawn alike */
@@ -415,6 +417,7 @@ START_TEST(a_row_has_what_is_known_of_its_cell) {
         const bool adam = strcmp(table_text(&t, row, "optimizer"), "adam") == 0;
         const double sigma0 = table_number(&t, row, "sigma0"), d_k = table_number(&t, row, "d_k");
         const double kappa = table_number(&t, row, "kappa"), lr = table_number(&t, row, "lr");
+        /* 1e-12: some roundings */
         ck_assert_double_eq_tol(table_number(&t, row, "gain"), sqrt(sigma0), 1e-12);
         ck_assert_double_eq_tol(lr, adam ? kappa / sqrt(d_k * sigma0) : kappa / sigma0, 1e-12 * lr);
         /* no twin but of products */

@@ -214,8 +214,7 @@ static const struct {
      3,
      {2, 3, TK},
      "mask.npy [2,3,4] can be [B,Tq,Tk] or [H,Tq,Tk] with B 2, H 2, Tq 3, Tk 4: expected "
-     "--mask-per "
-     "batch or --mask-per head",
+     "--mask-per batch or --mask-per head",
      "batch",
      "head"},
     {3,

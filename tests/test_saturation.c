@@ -347,7 +347,7 @@ START_TEST(the_theory_file_has_the_median_gap_of_two_scores_under_each_factor) {
     table_free(&t);
     t = table_read(SCRATCH "sat_gap_sigma_theory.csv");
     ck_assert_double_eq_tol(table_number(&t, 0, "two_key_gap"), 4 * sqrt(2) * 0.67448975019608174,
-                            1e-10);
+                            1e-10); /* as above */
     table_free(&t);
 }
 END_TEST

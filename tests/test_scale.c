@@ -307,6 +307,7 @@ static double zero_vectors(const char *rule, bool zero_query) {
     tt_backward_from(tape, out, dout);
     for (int i = 0; i < TQ * TK; i++) {
         ck_assert(tt_attention_logits(tape, out).data[i] == 0);
+        /* 1 over a sum of ones: two roundings of 0.2 */
         ck_assert_double_eq_tol(tt_attention_weights(tape, out).data[i], 1.0 / TK, 1e-16);
     }
     double dq = tt_norm(tt_grad(tape, v[0]).data, TQ * DK);

@@ -18,6 +18,7 @@ END_TEST
 
 START_TEST(norm_of_tiny_and_huge_entries_keeps_its_accuracy) {
     double tiny[] = {3e-200, 4e-200}, huge[] = {3e200, 4e200}, subnormal[] = {3e-320, 4e-320};
+    /* a few roundings */
     ck_assert_double_eq_tol(tt_norm(tiny, 2) / 5e-200, 1, 1e-15);
     ck_assert_double_eq_tol(tt_norm(huge, 2) / 5e200, 1, 1e-15);
     ck_assert_double_eq_tol(tt_norm(subnormal, 2) / 5e-320, 1, 1e-4); /* 5e-324 is one ulp */
@@ -80,6 +81,7 @@ END_TEST
 
 START_TEST(a_cosine_needs_two_directions_whatever_their_lengths) {
     const double x[] = {3e-100, 4e-100}, y[] = {4e100, -3e100}, z[] = {0, 0};
+    /* a few roundings of terms of 1 */
     ck_assert_double_eq_tol(stats_cosine(x, x, 2), 1, 1e-15);
     ck_assert_double_eq_tol(stats_cosine(y, y, 1), 1, 1e-15);
     ck_assert_double_eq_tol(stats_cosine(x, y, 2), 0, 1e-15);
