@@ -133,7 +133,7 @@ asan: asan-build
 asan-build:
 	$(MAKE) test-build $(ASAN)
 
-# Threads are in four subcommands only, so these run, with more threads than processors.
+# Threads are in five subcommands only, so these run, with more threads than processors.
 tsan:
 	$(MAKE) all BUILD=build/tsan CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS="-fsanitize=thread"
 	build/tsan/sqrtdk stall --d-k 3,8 --lr 1,0.5 --seed 0..3 --steps 40 --batch 4 --tokens 5 --d-model 6 \
