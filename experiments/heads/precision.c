@@ -35,7 +35,8 @@ static float product(float a, float b) {
     return (float)((double)a * (double)b);
 }
 
-/* a b + c of a matrix product, where the product is not rounded. */
+/* a b + c of a matrix product, where the product is not rounded, and the sum twice: on rare
+ * occasions that is not what one rounding gives. */
 static float fused(float a, float b, float c) {
     return (float)((double)a * (double)b + (double)c);
 }

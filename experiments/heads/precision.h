@@ -2,14 +2,17 @@
  * one subtraction that repairs it.
  *
  * What is rounded to the format, and where; everything else is float32. An entry of a matrix
- * product is a chain of multiply-adds over ascending indices, each rounded once; the products of
- * the other sums are rounded, the sums folded from eight. inputs     V and dO are numbers of the
- * format already (the caller's to see to), Z is not forward    P = softmax(Z), Z rounded to
- * float32;  dP = dO V^T;  O = P V, rounded to the format; D = dO.O eager      P^, dP^: P and dP
- * rounded to the format;  dZ = P^ (dP^ - sum P^ dP^), as an autograd differentiates a softmax flash
- * dZ = P (dP - D), as fused kernels do, which keep O and not P shifted    x = dP - dP_m, m the
- * first of the largest P;  dZ = P (x - sum P x), P and dP those of eager or those of flash and dZ
- * is rounded to the format.
+ * product is a chain of multiply-adds over ascending indices; the products of the other sums are
+ * rounded, the sums folded from eight.
+ *   inputs    V and dO are numbers of the format already (the caller's to see to), Z is not
+ *   forward   P = softmax(Z), Z rounded to float32; dP = dO V^T; O = P V, rounded to the format;
+ *             D = dO.O
+ *   eager     P^, dP^: P and dP rounded to the format; dZ = P^ (dP^ - sum P^ dP^), as an autograd
+ *             differentiates a softmax
+ *   flash     dZ = P (dP - D), as fused kernels do, which keep O and not P
+ *   shifted   x = dP - dP_m, m the first of the largest P; dZ = P (x - sum P x), P and dP those of
+ *             eager or those of flash
+ * and dZ is rounded to the format.
  *
  * The weights sum to 1, so the shift changes nothing but the arithmetic (src/softmax.h has it too).
  * In a saturated row sum P dP is next to dP_m, and dZ_m, as large as all the others together, is
@@ -62,7 +65,7 @@ void precision_row_backward(const precision_row *row, const number_format *f, in
 typedef enum rounding_stat {
     ROUNDING_ZERO_ROWS,  /* share of the rows whose dZ is exactly 0 */
     ROUNDING_MEDIAN_ROW, /* |dZ_low - dZ| / |dZ| of a row, median over the rows; infinite for a row
-                        that overflows or whose dZ alone is 0 */
+                            that overflows or whose dZ alone is 0 */
     ROUNDING_P90_ROW,    /* its 90 % quantile */
     ROUNDING_WHOLE,      /* the same of all rows as one vector */
     ROUNDING_STATS
