@@ -19,7 +19,9 @@ const char *verdict_meaning(int i);
  *   trained   ratio <= 0.1: attention removes nine tenths of what not attending leaves
  *   early     else, and the run travelled less than its optimizer's `enough`
  *   stalled   else, ratio >= 1 (no better than not attending at all), and less than 10 % better
- * than in the middle slow      else diverged  a loss or a weight ceased to be finite */
+ *             than in the middle
+ *   slow      else
+ *   diverged  a loss or a weight ceased to be finite */
 verdict verdict_of(double ratio, double middle, bool early);
 
 /* How far so many steps were to move the logits: kappa times the sum of their rates' factors, with
