@@ -7,12 +7,13 @@
  * theorem: it is calibrated (METHOD.md), and a multiple of it is the bound (format.h).
  *
  * With u, eta and c(n) of the format, (+) a root of squares, Z = s S the logits, P their softmax,
- * x_j = dP_j - sum_k P_k dP_k: eZ    the error of a logit: its sum of d_k products, the roundings
- * of S and s S a     (+) that of the subtraction of the maximum, times exp's amplification eP P_j
- * times the root of ((1 - P_j) a_j)^2 + sum_{k != j} (P_k a_k)^2 edP   the error of a sum of d_v
- * products;  eD that of sum P dP, or of dO.O, which equals it edZ   from the derivative of dZ = P
- * x: by the logits' errors, by P's rounding, dP's and the sum's and each gradient is a last sum
- * over these. Rules with norms add the norms' errors (bounds.c).
+ * x_j = dP_j - sum_k P_k dP_k:
+ *   eZ    the error of a logit: its sum of d_k products, the roundings of S and s S
+ *   a     eZ (+) that of the subtraction of the maximum, times exp's amplification
+ *   eP    P_j times the root of ((1 - P_j) a_j)^2 + sum_{k != j} (P_k a_k)^2
+ *   edP   the error of a sum of d_v products; eD that of sum P dP, or of dO.O, which equals it
+ *   edZ   from the derivative of dZ = P x: by the logits' errors, P's rounding, dP's and the sum's
+ * and each gradient is a last sum over these. Rules with norms add the norms' errors (bounds.c).
  */
 #ifndef GRADCHECK_BOUNDS_H
 #define GRADCHECK_BOUNDS_H
