@@ -209,8 +209,7 @@ static void try_orders(const patient *d) {
     for (int w = 0; w < HEAD_GRADIENTS; w++) free(order[w]);
 }
 
-/* ---- A softmax backward without its sum: dZ = P dP --------------------------------------------
- */
+/* ---- A softmax backward without its sum: dZ = P dP ------------------------------------------- */
 
 typedef struct sumless {
     const patient *d;

@@ -140,8 +140,7 @@ double saturation_bytes(const saturation_config *config, int threads) {
     return most;
 }
 
-/* ---- One set: what shares random numbers, all rules at one d_k or sigma and one n -------------
- */
+/* ---- One set: what shares random numbers, all rules at one d_k or sigma and one n ------------ */
 
 typedef struct set {
     const saturation *all;
