@@ -10,8 +10,7 @@
 /* Processors in use, at least 1. */
 tt_size machine_processors(void);
 
-/* Bytes of physical memory, at most what one process can address; 0 where the system does not say.
- */
+/* Bytes of physical memory, at most what one process can address; 0 if the system does not say. */
 double machine_memory(void);
 
 /* Whether so many bytes fit; if not, prints one line: the formatted text, which names what asks for

@@ -35,8 +35,7 @@ void progress_advance(progress *p, tt_size steps, double work);
 void progress_item(progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The line as it is so many seconds after the start, cut where it would be too long for
- * text_width():
- * "12 of 70 runs, 0:41 left; LAST", until there is a last one with the speed. */
+ * text_width(): "12 of 70 runs, 0:41 left; LAST", until there is a last one with the speed. */
 void progress_line(const progress *p, double seconds, char line[PROGRESS_WIDTH + 1]);
 
 /* Removes the line. */

@@ -25,11 +25,11 @@ typedef struct results {
     const char *const *endings; /* [count] of the others' names; the first, FILE's own, is "" */
     int count;                  /* without .meta */
     bool direct;
-    tt_size
-        missing; /* runs that are not in them: in .meta, and so other settings than those of all */
-    output file[RESULTS_MOST + 1 + RESULTS_ALSO_MOST]; /* write to file[i].stream; NULL for one
-                                                          that is not written */
-    int also;                                          /* outputs behind .meta */
+    /* Runs that are not in them: in .meta, and so other settings than those of all. */
+    tt_size missing;
+    /* Write to file[i].stream; NULL for one that is not written. */
+    output file[RESULTS_MOST + 1 + RESULTS_ALSO_MOST];
+    int also; /* outputs behind .meta */
 } results;
 
 /* The option --output: FILE. Prints one line and returns false if it is empty. */

@@ -1,5 +1,4 @@
-/* scaling.c: factors and table. Where f^2 d_k is written out it is exact; f * f * d_k would not be.
- */
+/* scaling.c: factors and table. Where f^2 d_k is written out it is exact, as f * f * d_k is not. */
 #include "common/scaling.h"
 
 #include <math.h>

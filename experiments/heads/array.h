@@ -29,8 +29,7 @@ typedef struct array {
     array_kind kind;
     int item_bytes; /* size of one stored number: 1, 2, 4, 8; CSV counts as 8 */
     int digits;     /* of a CSV: the most significant digits that one of its numbers has; else 0 */
-    int decimals;   /* behind the point, where all its numbers have as many and no exponent; else -1
-                     */
+    int decimals;   /* behind the point, if all its numbers have as many and no exponent; else -1 */
 } array;
 
 /* What makes pandas write numbers only. */

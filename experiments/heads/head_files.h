@@ -12,8 +12,7 @@
 #include "heads/mask_files.h"
 #include "tt/tensor.h"
 
-/* ---- Options that the subcommands share --------------------------------------------------------
- */
+/* ---- Options that the subcommands share ------------------------------------------------------ */
 
 #define HEAD_FILE_OPTIONS                                                                          \
     { "bf16", NULL, "", ".npy of two raw bytes a number ('<V2', '|V2', uint16) are bfloat16" }
@@ -47,9 +46,9 @@ typedef struct attention_head {
 
 /* Reads the files and the mask's, and checks that all fit: sizes, and that every number is finite
  * but those of keys that no query may attend to. Of a CSV whose first row or column seems to number
- * it, one line warns. Returns EXIT_OK and the caller frees *out; or
- * EXIT_FAILED (a file) or EXIT_USAGE (an option), one line was printed, and there is nothing to
- * free. The paths are borrowed. */
+ * it, one line warns. Returns EXIT_OK and the caller frees *out; or EXIT_FAILED (a file) or
+ * EXIT_USAGE (an option), one line was printed, and there is nothing to free. The paths are
+ * borrowed. */
 int head_files_read(const head_paths *paths, const mask_request *mask, head_files *out);
 
 void head_files_free(head_files *f);

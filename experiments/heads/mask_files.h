@@ -56,8 +56,7 @@ const char *mask_axis_word(int axis);
 /* "allowed", "hidden" or "additive mask": what a report calls a mask from a file. */
 const char *mask_file_word(const mask_request *mask);
 
-/* The shapes of mask files and what each stands for: a note for help, and the i-th shape, or NULL.
- */
+/* The shapes of mask files and what each stands for: a note for help; the i-th shape, or NULL. */
 void mask_shapes_help(FILE *to);
 const char *mask_shape(int i);
 

@@ -350,8 +350,7 @@ static bool alike(double a, double b) {
 }
 
 /* Whether start and step are all in which runs of these two can differ: one rule; or rules that are
- * one factor, steps in proportion to the gradient, and nothing that acts on the weights' own size.
- */
+ * one factor, steps in proportion to the gradient, nothing that acts on the weights' own size. */
 static bool differ_in_numbers_only(const sweep_config *c, const run *a, const run *b) {
     if (a->optimizer != b->optimizer || a->scale == b->scale) return a->optimizer == b->optimizer;
     return !a->optimizer->normalised && isinf(c->recipe.clip) &&

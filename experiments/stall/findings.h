@@ -4,8 +4,8 @@
 
 #include "stall/report.h"
 
-/* A row a group: ratio, gradient through the softmax and step in logits at step 0, verdicts, state.
- */
+/* A row a group: ratio, gradient through the softmax and step in logits at step 0, verdicts and
+ * state. */
 void findings_table(FILE *to, const report *r);
 
 /* Sentences: stall or no stall, within how many steps and at which rate; which gradient shrank and

@@ -153,8 +153,7 @@ static double band_value(const char *band, const log_row *row) {
     return row->value[column_find("loss")] / row->value[column_find("loss_uniform")];
 }
 
-/* The row of that step: row r, or an earlier one where a row was not finite and left out; or NULL.
- */
+/* The row of that step: row r, or an earlier one if a row was not finite and left out; or NULL. */
 static const log_row *row_at(const run *c, tt_size r, int64_t step) {
     for (tt_size i = r < c->row_count ? r : c->row_count - 1; i >= 0; i--)
         if (c->rows[i].step == step) return &c->rows[i];

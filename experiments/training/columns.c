@@ -1,5 +1,4 @@
-/* columns.c: a new column is a line of the list, of the names and of the function that measures it.
- */
+/* columns.c: a new column is a line of the enum, one of the list and one where it is measured. */
 #include "training/columns.h"
 
 #include <math.h>

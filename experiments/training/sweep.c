@@ -1,5 +1,5 @@
-/* sweep.c: a job is what shares random numbers and the teacher's pass: all scales at
- * one d_k, rate and seed. Threads take whole jobs, the widest first.
+/* sweep.c: a job is what shares random numbers and the teacher's pass: all scales at one d_k, rate
+ * and seed. Threads take whole jobs, the widest first.
  */
 #include "training/sweep.h"
 

@@ -70,8 +70,7 @@ typedef struct sweep {
 } sweep;
 
 /* Lays out and deals the runs, but for what sweep_measure adds. False without memory. Free with
- * sweep_free.
- */
+ * sweep_free. */
 bool sweep_new(sweep *s, const sweep_config *config);
 void sweep_free(sweep *s);
 
