@@ -1,5 +1,5 @@
-/* hash.h: FNV-1a, 64 bits (Fowler, Noll, Vo; RFC draft-eastlake-fnv): one number for a text, to
- * tell whether it is what was written and to give each named thing a random stream of its own.
+/* hash.h: FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): one number for a text, to tell
+ * whether it is what was written and to give each named thing a random stream of its own.
  */
 #ifndef COMMON_HASH_H
 #define COMMON_HASH_H

@@ -24,7 +24,7 @@ const char *settings_version(void);
  * memory. */
 char *settings_given(const options *o, const char *const *but);
 
-/* Results version, program version, commit, and the machine, likewise. */
+/* Results version, program version, commit, and the machine, as "key = value" lines. */
 void settings_record(FILE *to);
 
 /* The value of --threads, or where it is not given the number of processors. On bad input prints

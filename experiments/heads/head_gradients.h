@@ -21,7 +21,8 @@ typedef struct head_gradients {
 const char *head_gradient_name(int which);
 const array *head_gradient_shape(const head_files *f, int which);
 
-/* What else is to be known of each head, from the tape after its backward. False ends it. */
+/* What else is to be known of each head, from the tape after its backward. False, for want of
+ * memory, ends it. */
 typedef struct head_visitor {
     bool (*visit)(void *context, const tt_tape *tape, tt_var output, const attention_head *head,
                   tt_size entry);
@@ -29,8 +30,8 @@ typedef struct head_visitor {
 } head_visitor;
 
 /* Computes all, from the gradient of the output: [batch * heads, queries, d_v], dO of the files or
- * another; visitor may be NULL. False, after one line on standard error, without memory, where the
- * tape refuses or the visitor ended it. Free with head_gradients_free in any case. */
+ * another; visitor may be NULL. False, after one line on standard error, without memory or where
+ * the tape refuses. Free with head_gradients_free in any case. */
 bool head_gradients_compute(head_gradients *g, const head_files *f, const tt_scale_rule *rule,
                             tt_tensor d_out, const head_visitor *visitor);
 void head_gradients_free(head_gradients *g);

@@ -1,6 +1,6 @@
 /* manual.c: the commands and their options for the manual page, and as a table for the completion
  * of bash, from the same tables that parser and help are made of. Run where the program is built;
- * what they stand in is head.man, tail.man and completion.bash.
+ * what they stand in is sqrtdk.man and sqrtdk.bash.
  */
 #include <stdio.h>
 #include <stdlib.h>

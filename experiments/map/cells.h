@@ -23,8 +23,8 @@ bool map_deal(map *m);
 
 /* Trains every cell of this shard that is not finished, until done or until *stop is not 0. A cell
  * ends before its steps once its ratio is below 1e-12, where squares of rounding errors begin, or
- * if it diverges. On MAP_FAILED (no memory, no thread, the observer's refusal) `error` holds a
- * line, empty if the observer spoke. */
+ * if it diverges. On MAP_FAILED (no memory, the observer's refusal) `error` holds a line, empty if
+ * the observer spoke. */
 map_result map_train(map *m, const map_observer *observer, const atomic_int *stop, char *error,
                      size_t error_bytes);
 

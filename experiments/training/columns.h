@@ -1,7 +1,7 @@
 /* columns.h: the measured columns of the log: what one row says about a student, measured after
- * backward and before the update: every link of the chain from the loss to the weights, the state
- * of the softmax, and what the student has learned. The one list of them is in columns.c, in the
- * order of the log; who needs one asks for it by name.
+ * backward and before the update (logit_step: what that does): every link of the chain from the
+ * loss to the weights, the state of the softmax, and what the student has learned. The one list of
+ * them is in columns.c, in the order of the log; who needs one asks for it by name.
  */
 #ifndef TRAINING_COLUMNS_H
 #define TRAINING_COLUMNS_H

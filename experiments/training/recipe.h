@@ -18,7 +18,7 @@ typedef struct optimizer {
      * lr s^2 d_k g^2 (training/kappa.h). */
     bool normalised;
     /* Below so much travelled (training/verdict.h) nothing is said of a stall: about twice what a
-     * soft start needs to train. Tried by `make calibrate`. */
+     * soft start needs to train. Tried by build/calibrate-verdicts. */
     double enough;
     const char *meaning;
 } optimizer;

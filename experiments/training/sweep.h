@@ -97,8 +97,8 @@ typedef struct sweep_observer {
 typedef enum sweep_result { SWEEP_DONE, SWEEP_STOPPED, SWEEP_FAILED } sweep_result;
 
 /* Trains every run of this shard that is not finished, until done or until *stop is not 0. On
- * SWEEP_FAILED (no memory, no thread, the observer's refusal) `error` holds a line, empty if the
- * observer spoke. */
+ * SWEEP_FAILED (no memory, the observer's refusal) `error` holds a line, empty if the observer
+ * spoke. */
 sweep_result sweep_train(sweep *s, const sweep_observer *observer, const atomic_int *stop,
                          char *error, size_t error_bytes);
 

@@ -1,5 +1,4 @@
-/* teacher.h: what a student of the stall experiment learns from: random tokens, and attention that
- * always scales.
+/* teacher.h: what a student learns from: random tokens, and attention that always scales.
  *
  *   target   Y = softmax(g (X Wq*)(X Wk*)^T / sqrt(d_k)) X Wv
  * with g = 1 unless asked for; as a hard lookup, Y is the value at the largest logit.
