@@ -283,6 +283,18 @@ START_TEST(a_run_that_could_not_start_leaves_no_partial_file) {
 }
 END_TEST
 
+/* Before any file is open: the rule's kappa is measured, a thousand times. */
+START_TEST(a_run_that_is_interrupted_while_it_measures_says_so) {
+    const int code = shell(TEST_PROGRAM " stall --scale keys --d-k 512 --seed 0..999 --threads 1 "
+                                        "--output - 2>" SCRATCH
+                                        "measuring.err & pid=$!; sleep 0.3; kill $pid; wait $pid");
+    char *said = read_whole(SCRATCH "measuring.err");
+    ck_assert_int_eq(code, 128 + SIGTERM);
+    assert_one_line(said, "interrupted; nothing is complete");
+    free(said);
+}
+END_TEST
+
 START_TEST(resume_refuses_another_results_version) {
     (void)interrupt_long_run("version", SIGINT);
     ck_assert_int_eq(shell("sed 's/^# results_version = .*/# results_version = 0/' " SCRATCH
@@ -766,6 +778,7 @@ Suite *program_suite(void) {
                             an_interruption_without_a_complete_run_is_nothing_to_keep,
                             a_run_that_could_not_start_leaves_no_partial_file,
                             resume_refuses_another_results_version,
+                            a_run_that_is_interrupted_while_it_measures_says_so,
                             a_second_run_to_the_same_output_is_refused,
                             a_symbolic_link_stays_and_its_target_is_written,
                             closed_standard_streams_do_not_reach_a_result,

@@ -80,10 +80,10 @@ bool resumable_add(resumable *r, tt_size i) {
 
 int resumable_interrupted(const resumable *r) {
     const int code = EXIT_SIGNAL + stop_signal;
+    if (r->finished == 0) return message_fail(code, "interrupted; nothing is complete");
     if (r->direct)
         return message_fail(code, "interrupted; %td of %td %s were done, nothing is written",
                             r->finished, r->own, r->noun);
-    if (r->finished == 0) return message_fail(code, "interrupted; nothing is complete");
     return message_fail(code, "interrupted; %td of %td %s are in %s for --resume", r->finished,
                         r->own, r->noun, r->partial.path);
 }

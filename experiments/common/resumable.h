@@ -50,7 +50,8 @@ bool resumable_open(resumable *r, const options *recorded, const char *noun, par
 /* Run i is complete. False after one line if it could not be kept. */
 bool resumable_add(resumable *r, tt_size i);
 
-/* What is said where a signal came before all were complete, and the exit code. */
+/* What is said where a signal came before all were complete, perhaps before resumable_open, and the
+ * exit code. */
 int resumable_interrupted(const resumable *r);
 
 /* Likewise where a share is complete. */
