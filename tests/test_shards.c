@@ -169,6 +169,20 @@ START_TEST(what_is_no_share_is_refused) {
     assert_refused(2, "merge: expected OUT SHARE...", "merge " FOLDER "m.csv");
     assert_refused(2, "stands where OUT is expected", "merge " FOLDER "*.partial");
     assert_refused(2, "'-' stands where OUT is expected", "merge - " FOLDER "*.partial");
+    assert_refused(2, "'' stands where OUT is expected", "merge '' " FOLDER "*.partial");
+}
+END_TEST
+
+/* Longer than any buffer that a line is read into. */
+START_TEST(shares_with_a_long_list_of_settings_are_merged) {
+    static const char COMMAND[] =
+        "stall --d-k 2 --scale none --steps 1 --batch 1 --tokens 2 --d-model 1 --d-v 1 --seed "
+        "$(awk 'BEGIN { for (i = 10001; i < 11000; i++) printf \"%d,\", i; print 7 }')";
+    empty_folder();
+    (void)run_well("%s --quiet --output " FOLDER "one.csv", COMMAND);
+    run_shares(COMMAND, "a", 2);
+    (void)run_well("merge --quiet " FOLDER "m.csv " FOLDER "a.csv.*");
+    assert_same_file(FOLDER "m.csv", FOLDER "one.csv");
 }
 END_TEST
 

@@ -36,7 +36,7 @@ static int run_merge(const options *o) {
                                     {"force", options_text(o, "force")},
                                     {"quiet", options_text(o, "quiet")}};
     files = (share_files){o->operands + 1, o->operand_count - 1, options_flag(o, "allow-missing")};
-    if (is_partial(o->operand) || output_is_direct(o->operand))
+    if (!o->operand[0] || is_partial(o->operand) || output_is_direct(o->operand))
         return message_fail(EXIT_USAGE, "merge: '%s' stands where OUT is expected, a regular file",
                             o->operand);
     char *settings = partial_settings(files.path[0]);
