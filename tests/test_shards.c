@@ -270,6 +270,7 @@ Suite *shards_suite(void) {
         a_run_cut_off_in_one_share_is_taken_from_another,
         shares_of_other_settings_are_refused_with_the_setting,
         what_is_no_share_is_refused,
+        shares_with_a_long_list_of_settings_are_merged,
         missing_runs_are_listed_and_refused,
         what_there_is_of_a_sweep_is_written_where_missing_runs_are_allowed,
         what_was_incomplete_is_kept_beside_the_complete,

@@ -180,10 +180,12 @@ static void print_found_settings(FILE *to, const void *context) {
     if (!fgets(line, sizeof line, its->from) || strncmp(line, TITLE, strlen(TITLE)) != 0 ||
         !strstr(line, UNFINISHED))
         return;
-    while (fgets(line, sizeof line, its->from) && strncmp(line, "# ", 2) == 0) {
-        *its->found = strncmp(line + 2, VERSION, strlen(VERSION)) == 0;
+    bool fresh = true; /* a long line comes in pieces */
+    for (; fgets(line, sizeof line, its->from); fresh = strchr(line, '\n')) {
+        if (fresh && strncmp(line, "# ", 2) != 0) return;
+        *its->found = fresh && strncmp(line + 2, VERSION, strlen(VERSION)) == 0;
         if (*its->found) return;
-        (void)fputs(line + 2, to);
+        (void)fputs(fresh ? line + 2 : line, to);
     }
 }
 
