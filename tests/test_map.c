@@ -562,6 +562,8 @@ START_TEST(a_cell_is_read_back_once_and_no_more_of_it_than_there_can_be) {
     ck_assert(!runs.read_row(runs.context, "# at,2,0,1,2,3,4\n"));
     ck_assert(!runs.read_row(runs.context, "# at,-1,0,1,2,3,4\n"));
     ck_assert(runs.read_row(runs.context, "# at,1,0,1,2,3,4\n"));
+    ck_assert(!runs.read_row(runs.context, "# at,1,10,1,2,3,4\n")); /* of ten steps */
+    ck_assert(!runs.read_row(runs.context, "# at,1,nan,1,2,3,4\n"));
     for (tt_size k = 1; k < map_curve_points(&config); k++)
         ck_assert(runs.read_row(runs.context, "# at,1,5,1,2,3,4\n"));
     ck_assert(!runs.read_row(runs.context, "# at,1,9,1,2,3,4\n"));

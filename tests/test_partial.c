@@ -269,6 +269,20 @@ START_TEST(an_empty_file_is_a_beginning_and_that_is_said) {
 }
 END_TEST
 
+START_TEST(a_run_has_no_more_steps_than_were_asked_for) {
+    sweep s = sweep_of_sixteen();
+    const partial_runs runs = sweep_runs(&s, "stall");
+    static const char *const STEPS[] = {"10", "-1", "nan", "1e300"};
+    char end[64];
+    for (int i = 0; i < LENGTH(STEPS); i++) {
+        (void)snprintf(end, sizeof end, "0,3,none,sgd,1,%s,0.5,0.5", STEPS[i]);
+        ck_assert_msg(!runs.read_end(runs.context, end), "%s", end);
+    }
+    ck_assert(runs.read_end(runs.context, "0,3,none,sgd,1,9,0.5,0.5"));
+    sweep_free(&s);
+}
+END_TEST
+
 /* A power cut must not cost a run that was called complete. */
 START_TEST(a_complete_run_is_in_the_file_at_once) {
     sweep s = sweep_of_sixteen();
@@ -328,6 +342,7 @@ Suite *partial_suite(void) {
                                   what_was_in_work_is_trained_anew_and_nothing_else_is,
                                   a_run_that_is_not_as_it_was_written_is_refused,
                                   a_run_that_is_there_twice_is_refused,
+                                  a_run_has_no_more_steps_than_were_asked_for,
                                   other_settings_and_another_version_are_told_apart,
                                   an_empty_file_is_a_beginning_and_that_is_said,
                                   a_complete_run_is_in_the_file_at_once,

@@ -258,6 +258,7 @@ static cell *named_cell(const map *m, const char **at) {
 
 static bool read_row(void *context, const char *line) {
     const map *m = context;
+    if (!(step >= 0 && step < (double)m->config.steps)) return false;
     const char *at = line + strlen(POINT);
     double step;
     if (strncmp(line, POINT, strlen(POINT)) != 0) return true;

@@ -89,7 +89,7 @@ static bool read_end(void *context, const char *text) {
     double steps;
     run *c = named_run(s, text, &at);
     if (!c || !csv_read(&at, &steps) || !csv_read(&at, &c->ratio) || !csv_read(&at, &c->middle) ||
-        *at)
+        *at || !(steps >= 0 && steps <= (double)s->config.steps))
         return false;
     c->steps = (tt_size)steps;
     return c->finished = true;
