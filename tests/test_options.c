@@ -152,6 +152,18 @@ START_TEST(a_change_from_or_to_0_is_no_ratio) {
 }
 END_TEST
 
+START_TEST(a_change_is_written_out_below_a_million) {
+    char text[128] = "";
+    FILE *to = fmemopen(text, sizeof text, "w");
+    ck_assert(to != NULL);
+    change_print(to, 1, 999400);
+    (void)fputs("; ", to);
+    change_print(to, 0.16, 7.5e-40);
+    (void)fclose(to);
+    ck_assert_str_eq(text, "grew 999000-fold (1 to 1e+06); fell 2.13e+38-fold (0.16 to 7.5e-40)");
+}
+END_TEST
+
 START_TEST(a_word_wider_than_the_line_stays_whole) {
     char text[256] = "";
     ck_assert(setenv("COLUMNS", "20", 1) == 0);
@@ -176,6 +188,7 @@ Suite *options_suite(void) {
                             a_product_of_anything_else_is_no_rule,
                             more_points_of_a_schedule_than_there_is_room_for_are_refused,
                             a_change_from_or_to_0_is_no_ratio,
+                            a_change_is_written_out_below_a_million,
                             a_word_wider_than_the_line_stays_whole};
     return suite_of("options", tests, LENGTH(tests), 60);
 }

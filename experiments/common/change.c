@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* Three digits, written out: 20300, not 2.03e+04. */
+/* Three digits, below a million written out: 20300, not 2.03e+04. */
 static void print_factor(FILE *to, const char *moved, double factor, double from, double until) {
     double unit = 1;
-    while (factor / unit >= 1000) unit *= 10;
+    while (factor < 1e6 && factor / unit >= 1000) unit *= 10;
     const double rounded = unit > 1 ? floor(factor / unit + 0.5) * unit : factor;
     (void)fprintf(to, unit > 1 ? "%s %.0f-fold (%.2g to %.2g)" : "%s %.3g-fold (%.2g to %.2g)",
                   moved, rounded, from, until);
