@@ -48,8 +48,8 @@ static const char *zip_kind(const unsigned char *bytes, size_t length) {
     enum { NAME_SIZE = 26, NAME = 30 };
     if (length < NAME) return zip;
     const size_t size = bytes[NAME_SIZE] | (size_t)bytes[NAME_SIZE + 1] << 8;
-    const char *end = (const char *)bytes + NAME + size;
     if (size > length - NAME) return zip;
+    const char *end = (const char *)bytes + NAME + size;
     if (size >= 4 && memcmp(end - 4, ".npy", 4) == 0) return npz;
     return size >= 9 && memcmp(end - 9, "/data.pkl", 9) == 0 ? torch_zip : zip;
 }
