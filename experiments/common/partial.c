@@ -299,13 +299,13 @@ static bool cannot_write(const char *path, const char *reason) {
 static bool open_found(partial *p) {
     struct stat info;
     if (!output_make_folders(p->path)) return cannot_write(p->path, strerror(errno));
-    int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
-    if (fd < 0 || fstat(fd, &info) != 0) return cannot_write(p->path, strerror(errno));
+    const int fd = open(p->path, O_RDWR | O_CREAT | O_NONBLOCK, 0666);
+    p->found = fd >= 0 ? fdopen(fd, "r+") : NULL;
+    if (!p->found || fstat(fd, &info) != 0) return cannot_write(p->path, strerror(errno));
     if (!S_ISREG(info.st_mode)) return cannot_write(p->path, "it is no regular file");
     if (!lock(p, fd)) return false;
     p->own = info.st_size == 0;
-    p->found = fdopen(fd, "r+");
-    return p->found || cannot_write(p->path, strerror(errno));
+    return true;
 }
 
 /* Starts the partial file anew: what was taken over, then whatever finishes from now on. It is
