@@ -21,7 +21,7 @@
 #include "tt/ops.h"
 #include "tt/rowstats.h"
 
-static const double ENOUGH = 1e-12, TRAINED_AT = 0.1;
+static const double ENDS_AT = 1e-12, TRAINED_AT = 0.1;
 
 /* Cells of a piece: more would not share more, and students need memory each. */
 enum { PRODUCTS_MOST = 64, STUDENTS_MOST = 16 };
@@ -245,7 +245,7 @@ static bool keep_ratio(trainee *t, const map_config *c, double ratio) {
     const bool whole = t->ratios.steps >= RATIO_SPAN;
     if (whole && isnan(found[STEPS_TO]) && found[RATIO] <= TRAINED_AT)
         found[STEPS_TO] = (double)(t->ratios.steps - 1);
-    return t->ratios.steps == c->steps || (whole && found[RATIO] < ENOUGH);
+    return t->ratios.steps == c->steps || (whole && found[RATIO] < ENDS_AT);
 }
 
 /* Of a cell that diverged nothing was measured. */
@@ -308,6 +308,7 @@ static bool report_advance(shared *s, tt_size steps, double work) {
     (void)pthread_mutex_unlock(&s->lock);
     return go_on;
 }
+
 static bool enrol(trainee *t, table *b, cell *of) {
     const map_config *c = b->config;
     *t = (trainee){.cell = of, .exact = cell_is_exact(c, of), .active = true};

@@ -13,11 +13,6 @@
 /* Writes a comma and the field. */
 typedef void print_field(FILE *to, const map_config *m, const cell *c);
 
-static void print_optimizer(FILE *to, const map_config *m, const cell *c) {
-    (void)m;
-    csv_text(to, c->optimizer->name);
-}
-
 static void print_scale(FILE *to, const map_config *m, const cell *c) {
     (void)m;
     csv_text(to, c->scale->name);
@@ -96,13 +91,13 @@ static void print_options(FILE *to, const map_config *m, const cell *c) {
     csv_text(to, m->options);
 }
 
-/* Without a function the field is what was found. */
+/* Without a function the field is what was found; the first is print_row's own. */
 static const struct {
     const char *name, *meaning;
     print_field *print;
     finding found;
 } COLUMNS[] = {
-    {"optimizer", "how the weights move", print_optimizer, FOUND},
+    {"optimizer", "how the weights move", NULL, FOUND},
     {"scale", "the rule; on the plane sqrt, whatever rule a point stands for", print_scale, FOUND},
     {"target", "what is learned", print_target, FOUND},
     {"target_gain", "factor on the teacher's logits", print_target_gain, FOUND},
@@ -258,12 +253,12 @@ static cell *named_cell(const map *m, const char **at) {
 
 static bool read_row(void *context, const char *line) {
     const map *m = context;
-    if (!(step >= 0 && step < (double)m->config.steps)) return false;
     const char *at = line + strlen(POINT);
     double step;
     if (strncmp(line, POINT, strlen(POINT)) != 0) return true;
     cell *c = named_cell(m, &at);
     if (!c || c->finished || !csv_read(&at, &step)) return false;
+    if (!(step >= 0 && step < (double)m->config.steps)) return false;
     if (step == 0 && !cell_make_curve(&m->config, c)) return false;
     if (!c->curve || c->points == map_curve_points(&m->config)) return false;
     curve_point *to = &c->curve[c->points++];

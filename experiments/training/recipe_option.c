@@ -10,13 +10,9 @@
 
 /* ---- Optimizers and their rates -------------------------------------------------------------- */
 
-static const char *optimizer_word(int i) {
-    return optimizer_at(i) ? optimizer_at(i)->name : NULL;
-}
-
 static bool refuse(const char *text) {
     char list[WORDS_BYTES];
-    options_words(optimizer_word, ", ", list);
+    options_words(optimizer_name, ", ", list);
     return complain("--optimizer '%s': expected, separated by commas, NAME or NAME:LR, names "
                     "being %s, and LR finite and above 0",
                     text, list);
