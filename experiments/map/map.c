@@ -27,8 +27,10 @@ static const char *axes_word(int i) {
     return WORDS[i];
 }
 
-static const option_words WORDS[] = {
-    {"axes", axes_word}, {"target", teacher_target_word}, {NULL, NULL}};
+static const option_words WORDS[] = {{"axes", axes_word},
+                                     {"optimizer", optimizer_name},
+                                     {"target", teacher_target_word},
+                                     {NULL, NULL}};
 
 static const option_spec OPTIONS[] = {
     {"axes", "NAME", "plane", "cells are (sigma0, kappa), or with lr (rule, d_k, lr): "},
@@ -37,7 +39,7 @@ static const option_spec OPTIONS[] = {
     {"kappa", "LIST", "0.25..1024", "nominal step in logits"},
     {"scale", "LIST", "none,sqrt,linear", "with --axes lr: scaling rules or numbers; see below"},
     {"lr", "LIST", "", "with --axes lr, which needs it: learning rates"},
-    {"optimizer", "LIST", "sgd", "sgd, momentum, adam, adamw, with stall's constants"},
+    {"optimizer", "LIST", "sgd", "optimizers, with stall's constants: "},
     SCHEDULE_OPTIONS,
     {"d-k", "LIST", "64,512", "key widths, 1 to 1048576; a..b is a range"},
     {"seed", "LIST", "0", "seeds, as for torch.manual_seed"},
