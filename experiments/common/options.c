@@ -140,7 +140,7 @@ void command_help(const command_spec *command) {
         putchar('\n');
         text_flow_from(stdout, print_more, command, 4);
     }
-    puts("\nExamples:");
+    if (command->examples[0]) puts("\nExamples:");
     for (int i = 0; command->examples[i]; i++)
         text_line(stdout, 6, "  sqrtdk %s", command->examples[i]);
 }

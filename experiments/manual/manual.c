@@ -107,7 +107,7 @@ static void man_command(const command_spec *command) {
     man_option(command, &OPTION_HELP);
     man_paragraphs(command->notes);
     man_more(command);
-    puts(".PP");
+    if (command->examples[0]) puts(".PP");
     for (int i = 0; command->examples[i]; i++) {
         (void)fputs("sqrtdk ", stdout);
         roff_line(command->examples[i], strlen(command->examples[i]));
