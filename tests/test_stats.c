@@ -52,6 +52,9 @@ START_TEST(few_and_many_are_sorted_as_numbers) {
         /* the same numbers are there, added up in another order */
         ck_assert_double_eq_tol(sorted_sum, sum, 1e-12 * sum);
     }
+    double zeros[] = {0, -0.0, 0, -0.0}; /* as many are: what qsort does of equals is its own */
+    stats_sort(zeros, 4);
+    ck_assert(signbit(zeros[0]) && signbit(zeros[1]) && !signbit(zeros[2]) && !signbit(zeros[3]));
 }
 END_TEST
 
