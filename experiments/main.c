@@ -87,9 +87,7 @@ static int check_arithmetic(void) {
     const char *wrong = tt_arithmetic_error();
     if (!wrong) return EXIT_OK;
     return message_fail(EXIT_FAILED,
-                        "this build's arithmetic is relaxed: %s; see the Makefile's "
-                        "flags",
-                        wrong);
+                        "this build's arithmetic is relaxed: %s; see the Makefile's flags", wrong);
 }
 
 static int run(int argc, char **argv) {

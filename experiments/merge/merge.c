@@ -59,14 +59,11 @@ const command_spec MERGE_COMMAND = {
         "Makes one run's files of the shares that stall, map or saturation left with --shard.",
     .options = OPTIONS,
     .count = sizeof OPTIONS / sizeof *OPTIONS,
-    .notes =
-        "OUT is the FILE that the command would have written without --shard, with those beside "
-        "it: "
-        "the same bytes, .meta's record of the machine aside. Shares in any order; of an "
-        "interrupted "
-        "share what is complete counts. Their settings must be the same. Runs that are in no share "
-        "are listed, and are an error unless --allow-missing is given; then files have the rows "
-        "there are, and .meta says how many runs are missing.",
+    .notes = "OUT is the FILE that the command would have written without --shard, with those "
+             "beside it: the same bytes, .meta's record of the machine aside. Shares in any order; "
+             "of an interrupted share what is complete counts. Their settings must be the same. "
+             "Runs that are in no share are listed, and are an error unless --allow-missing is "
+             "given; then files have the rows there are, and .meta says how many runs are missing.",
     .examples = EXAMPLES,
     .run = run_merge,
     .operand = "OUT SHARE...",

@@ -312,8 +312,8 @@ static void print_way_sentence(FILE *to, const run *c) {
     if (c->row_count < 2) return;
     (void)fprintf(to,
                   "On the way there, from step %" PRId64 " to the last step, %" PRId64
-                  ": its ratio went from %.3g to %.3g, the "
-                  "share of rows whose largest weight is the teacher's from %.2g to %.2g.\n",
+                  ": its ratio went from %.3g to %.3g, the share of rows whose largest weight is "
+                  "the teacher's from %.2g to %.2g.\n",
                   first->step, last->step,
                   value_of(first, "loss") / value_of(first, "loss_uniform"),
                   value_of(last, "loss") / value_of(last, "loss_uniform"),

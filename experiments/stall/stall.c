@@ -370,25 +370,21 @@ const command_spec STALL_COMMAND = {
     .count = sizeof OPTIONS / sizeof *OPTIONS,
     .words = WORDS,
     .explained = RECIPE_WORDS,
-    .notes =
-        "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv (a "
-        "row for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, for "
-        "plots) and stem.meta (the settings). With --output - the log goes to standard output, "
-        "the table to standard error, and nothing else is written; so too where FILE is a pipe or "
-        "a device.\n"
-        "Verdict of a run within its steps, by the median of loss / loss_uniform over the last 20: "
-        "trained <= 0.1; else early, if kappa times the steps is below 300 (adam, adamw: 8), about "
-        "twice what a soft start needs; else stalled, if >= 1 (no better than not attending) and "
-        "less than 10 % better than in the middle; else slow. A state beside it: sharper or "
-        "flatter "
-        "than the teacher, if entropies differ by more than ln T / 10 and one scalar on the logits "
-        "would halve the ratio; else alike.\n"
-        "kappa, the nominal step in logits (how far a step moves them at a given gradient of the "
-        "logits, over that of sqrt at lr 1): lr s^2 d_k (g_q^2 + g_k^2) / 2 for a factor s and "
-        "first "
-        "weights "
-        "times g_q, g_k (sqrt: lr; none: lr d_k); adam, adamw: lr s d_k (g_q + g_k) / 2; for rules "
-        "that divide by norms measured on the first batch.",
+    .notes = "Beside the log FILE = stem.csv: stem_runs.csv (how each run ended), stem_summary.csv "
+             "(a row for each d_k, scale and lr), stem_bands.csv (median and quartiles over seeds, "
+             "for plots) and stem.meta (the settings). With --output - the log goes to standard "
+             "output, the table to standard error, and nothing else is written; so too where FILE "
+             "is a pipe or a device.\n"
+             "Verdict of a run within its steps, by the median of loss / loss_uniform over the "
+             "last 20: trained <= 0.1; else early, if kappa times the steps is below 300 (adam, "
+             "adamw: 8), about twice what a soft start needs; else stalled, if >= 1 (no better "
+             "than not attending) and less than 10 % better than in the middle; else slow. A state "
+             "beside it: sharper or flatter than the teacher, if entropies differ by more than ln "
+             "T / 10 and one scalar on the logits would halve the ratio; else alike.\n"
+             "kappa, the nominal step in logits (how far a step moves them at a given gradient of "
+             "the logits, over that of sqrt at lr 1): lr s^2 d_k (g_q^2 + g_k^2) / 2 for a factor "
+             "s and first weights times g_q, g_k (sqrt: lr; none: lr d_k); adam, adamw: lr s d_k "
+             "(g_q + g_k) / 2; for rules that divide by norms measured on the first batch.",
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_stall,
