@@ -52,7 +52,7 @@ static int unknown(const char *word) {
     for (; count < COUNT; count++) names[count] = COMMANDS[count]->name;
     for (int i = 0; i < 3; i++) names[count++] = WORDS[i];
     const char *nearest = options_nearest(word, names, count);
-    if (nearest && strcmp(nearest, word) != 0) /* else it is none behind help */
+    if (nearest && strcmp(nearest, word) != 0) /* as --version is none behind help */
         return message_fail(EXIT_USAGE, "unknown command '%s'; did you mean %s?", word, nearest);
     return message_fail(EXIT_USAGE, "unknown command '%s'; see 'sqrtdk --help'", word);
 }
