@@ -177,11 +177,18 @@ START_TEST(bfloat16_is_measured_as_the_same_numbers_in_float64) {
 END_TEST
 
 START_TEST(every_command_takes_bfloat16_and_hints_at_it) {
+    static const float WEIGHTS[] = {0.5F, 0.25F, 0.25F, 0.25F, 0.5F, 0.25F, 0.25F, 0.25F, 0.5F};
     write_bfloat_input();
     (void)run_well("trace --bf16 " BF_FILES);
     assert_refused(1, "bf_q.npy: dtype '<V2' (raw bytes); if it is bfloat16, say --bf16",
                    "trace " BF_FILES);
     assert_refused(1, "say --bf16", "inspect " BF_FILES);
+    write_bfloats(SCRATCH "bf_w.npy", "<V2", 3, 3,
+                  WEIGHTS); /* two numbers do not tell the format */
+    assert_says(run_well("inspect --bf16 --force --weights " SCRATCH "bf_w.npy --output " SCRATCH
+                         "bf.csv " BF_FILES)
+                    ->out,
+                "from its weights (bfloat16)");
     assert_refused(2, "expected with --q, --k and --v", "trace --bf16");
     assert_refused(2, "--bf16", "gradcheck --bf16");
 }

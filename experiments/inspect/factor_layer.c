@@ -5,9 +5,8 @@
 
 #include "common/machine.h"
 #include "common/message.h"
-#include "common/output.h"
 #include "common/parallel.h"
-#include "heads/array_file.h"
+#include "heads/input.h"
 #include "inspect/factor_output.h"
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -29,11 +28,10 @@ static bool are_weights(const char *path, const array *a) {
 }
 
 static bool read_given(const factor_source *source, const head_files *f, array *out) {
-    char error[ARRAY_ERROR_SIZE], shape[SHAPE_BYTES], expected[SHAPE_BYTES];
+    char shape[SHAPE_BYTES], expected[SHAPE_BYTES];
     const tt_size last = source->outputs ? f->d_v : f->keys;
-    output_protect(source->path);
-    if (!array_file_read(source->path, ARRAY_ALLOW_NONFINITE, out, error, sizeof error))
-        return complain("%s", error);
+    if (!input_read(source->path, ARRAY_ALLOW_NONFINITE | head_paths_accept(&f->paths), out))
+        return false;
     if (!shape_fits(f, out, last)) {
         array like = f->q;
         like.dim[like.ndim - 1] = last;
@@ -49,6 +47,7 @@ static const number_format *format_of(const array *a) {
     const number_list given = {a->data, array_count(a)}, other = {&THIRD, 1};
     const number_format *found = format_detect(&given, &other, 1);
     if (found) return found;
+    if (a->kind == ARRAY_BFLOATS) return format_find("bfloat16");
     return format_find(a->item_bytes == 2 ? "float16" : a->item_bytes == 4 ? "float32" : "float64");
 }
 
