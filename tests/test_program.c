@@ -736,6 +736,21 @@ START_TEST(setup_says_why_apt_could_not) {
 }
 END_TEST
 
+START_TEST(setup_of_the_page_misses_headers_that_are_not_there) {
+    (void)shell("mkdir -p " SCRATCH "wasm && cd " SCRATCH
+                "wasm && for t in clang-19 wasm-ld-19 node chromium; do ln -sf /bin/true $t; done; "
+                "ln -sf /bin/false apt-get; printf '#!/bin/sh\necho 0\n' >id; chmod +x id");
+    ck_assert_int_eq(
+        shell("PATH=\"$PWD/" SCRATCH
+              "wasm:$PATH\" WASM_HEADERS=/nowhere scripts/setup page >/dev/null 2>" SCRATCH
+              "setup.txt"),
+        1);
+    char *said = read_whole(SCRATCH "setup.txt");
+    assert_says(said, "missing: wasi; apt could not install them");
+    free(said);
+}
+END_TEST
+
 START_TEST(another_make_is_told_that_it_takes_gnu_make) {
     if (shell("command -v bmake >/dev/null 2>&1") != 0) return;
     /* The options in MAKEFLAGS, if make runs these tests, are GNU make's. */
@@ -762,6 +777,7 @@ Suite *program_suite(void) {
     const TTest *tests[] = {no_script_follows_cdpath,
                             a_compiler_with_options_is_no_missing_compiler,
                             setup_says_why_apt_could_not,
+                            setup_of_the_page_misses_headers_that_are_not_there,
                             another_make_is_told_that_it_takes_gnu_make,
                             a_run_whose_name_begins_with_a_dollar_is_drawn,
                             same_bytes_for_1_2_and_5_threads,
