@@ -41,7 +41,6 @@ margin(t) = (blank_ = strstrt(t, " from the start"), blank_ ? t[1:blank_ - 1] . 
 at(n, s) = stringcolumn("control") eq CONTROL[n] && column("d_k") == DK && stringcolumn("seed") eq s
 
 # Who came to 0.1, of those that the title names.
-sure(c) = drops(c) || learns(c)
 came = 0; thawed = 0; learned = 0; all = 0; dropped = 0
 stats RUNS using (came = strlen(stringcolumn("steps_to_0.1")) > 0 && known(num("steps_to_0.1")), \
     c_ = stringcolumn("control"), drops(c_) ? (dropped = dropped + 1, thawed = thawed + came) : 0, \

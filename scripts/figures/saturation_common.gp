@@ -16,8 +16,6 @@
 NEEDS = "d_k keys scale metric statistic value standard_error theory z"
 KIND = "the CSV of a saturation run, not one by --sigma,"
 load HERE . "common.gp"
-# A locale of another encoding would take the root sign for two letters; C takes it as it is.
-if (GPVAL_ENCODING ne "utf8" && GPVAL_ENCODING ne "default") { set encoding utf8 }
 
 THEORY = (strlen(CSV) > 4 && CSV[strlen(CSV) - 3:*] eq ".csv" ? CSV[1:strlen(CSV) - 4] : CSV) . "_theory.csv"
 if (strlen(system(sprintf("sed -n 1p '%s' 2>/dev/null || :", quoted(THEORY)))) == 0) { eval die("cannot read " . plain(THEORY) . ", which the run wrote beside its CSV") }

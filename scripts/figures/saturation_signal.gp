@@ -30,9 +30,8 @@ c_law(sigma) = C / sigma
 m_law(sigma) = 2 * exp(-MGAP * sigma)    # |J| = 2 w(1-w) of the two largest: twice the law of 1 - max w
 
 eval find(S, N, "jacobian_norm", "mean")
-mean_ = y0_ / y1_; from_ = x0_; ymean_ = y1_
+mean_ = y0_ / y1_
 eval find(S, N, "jacobian_norm", "median")
-ymedian_ = y1_
 title_ = "The norm of the softmax's Jacobian " . (NDK > 1 ? "against d_k" : "at d_k " . DKS)
 two_digits(x) = (p_ = 10.0**(decade(x) - 1), p_ * floor(x / p_ + 0.5))
 fold(x) = x < 100 ? sprintf("%.2g-fold", x) : sprintf(x < 1e6 ? "%.0f-fold" : "%.0e-fold", two_digits(x))
@@ -65,10 +64,10 @@ do for [k = 1:words(PAIR)] {
         eval say(3 * k, s, pretty(s) . ": mean and median row", NDK > 1 ? edge_ : DMIN, onlog(m_), ends_(k == words(PAIR) ? "right offset 0, 1.1" : "right offset 0, -1.1"))
     } else {
         laws_ = s eq S && LAWS
-        eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/√d_k" : ""), NDK > 1 ? edge_ : DMIN, onlog(m_), ends_("right offset 0, -1.5"))
+        eval say(3 * k, s, pretty(s) . ",\nmean row" . (laws_ ? ": c/" . ROOT : ""), NDK > 1 ? edge_ : DMIN, onlog(m_), ends_("right offset 0, -1.5"))
         half_ = sqrt(m_ * onlog(y1_)); xh_ = 0; yh_ = 0
         stats ROWS using (at(s, N, "jacobian_norm", "median") && num("value") < half_ && (xh_ == 0 || column("d_k") < xh_) ? (xh_ = column("d_k"), yh_ = onlog(num("value")), 1) : 1) nooutput
-        eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m√d_k)" : ""), xh_, yh_, gy(yh_) < 0.1 ? "right offset -2.5, 0.8" : "right offset -2.5, 0.2")
+        eval say(3 * k + 1, s, pretty(s) . ",\nmedian row" . (laws_ ? ": 2 exp(-m" . ROOT . ")" : ""), xh_, yh_, gy(yh_) < 0.1 ? "right offset -2.5, 0.8" : "right offset -2.5, 0.2")
     }
 }
 full(s) = int(word("9 7", s eq "sqrt" ? 2 : 1)); hollow(s) = int(word("8 6", s eq "sqrt" ? 2 : 1))

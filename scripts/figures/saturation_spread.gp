@@ -39,7 +39,7 @@ do for [s in PAIR] {
 eval SPREAD
 # The references stand apart from the lines that they are references of.
 MIDDLE = sqrt(XLO * XHI)
-if (in(PAIR, "none")) { set label 61 "dotted: √d_k" at first MIDDLE, first sqrt(MIDDLE) right offset -1.5, 0.8 noenhanced textcolor rgb GREY }
+if (in(PAIR, "none")) { set label 61 "dotted: " . ROOT at first MIDDLE, first sqrt(MIDDLE) right offset -1.5, 0.8 noenhanced textcolor rgb GREY }
 set label 62 "dotted: 1" at first MIDDLE, first 1 center offset 0, 0.9 noenhanced textcolor rgb GREY
 eval DK_AXIS
 BARE = 0
