@@ -25,8 +25,7 @@ function short(x, digits = 2) {
 const power = (p) => (p >= -2 && p <= 3 ? String(Number(`1e${p}`)) : `10${raised(p)}`);
 
 function element(name, attributes, ...inside) {
-    const made = name === name.toLowerCase() && SHAPES.has(name) ? document.createElementNS(SVG, name)
-        : document.createElement(name);
+    const made = SHAPES.has(name) ? document.createElementNS(SVG, name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
     made.append(...inside);
     return made;
@@ -64,7 +63,7 @@ const rule = () => c.rules.find((r) => r.name === now.scale.split(",")[1]);
 const optimizer = () => c.optimizers.find((o) => o.name === now.optimizer);
 const rate = () => now.lr ?? optimizer().lr;
 const withName = (name = rule().name) => (name === "sqrt" ? "with 1/√dₖ" : `with ${name}`);
-const label = (i) => [("without"), withName(), "your point"][i];
+const label = (i) => ["without", withName(), "your point"][i];
 
 // A text of a link becomes a setting; what is wrong with it is said, and it is clamped.
 function read(name, text) {
@@ -159,7 +158,7 @@ function makeControls() {
     fill("optimizer", c.optimizers, (o) => o.name);
     fill("lesson", c.lessons, (l) => l.name);
     $("scale").onchange = () => change("scale", `none,${$("scale").value}`);
-    $("optimizer").onchange = () => change("optimizer", $("optimizer").value, (now.lr = null));
+    $("optimizer").onchange = () => change("optimizer", $("optimizer").value);
     $("lesson").onchange = () => change("lesson", $("lesson").value);
     for (const flag of ["causal", "backward"]) $(flag).onchange = () => change(flag, $(flag).checked ? "yes" : null);
     $("seed").onchange = () => {
@@ -190,6 +189,7 @@ function showControls() {
 // A setting of the training starts it anew, from the same weights for the same numbers.
 function change(name, to) {
     now[name] = to;
+    if (name === "optimizer") now.lr = null; // each has a rate of its own
     if (name === "keys") curves();
     else if (["lesson", "causal", "backward"].includes(name)) lesson(name === "lesson");
     else restart();
@@ -621,7 +621,7 @@ function onPoint(m) {
     if (now.view === "saturation") later();
 }
 
-const between2 = (list, x, get) => {
+const interpolated = (list, x, get) => {
     const k = list.findIndex(([d]) => d >= x);
     if (k < 0) return NaN;
     const [d1, v1] = list[k], [d0, v0] = list[Math.max(0, k - 1)], t = d1 === d0 ? 1 : Math.log(x / d0) / Math.log(d1 / d0);
@@ -638,7 +638,7 @@ function showSaturation() {
         const taken = [[x(freezing), x(freezing) + 140, top, top + 18]];
         if (freezing >= 1) out.push(element("path", { class: "mark", d: `M${x(freezing)} ${top}V${top + height}` }), element("text", { class: "quiet", x: x(freezing) + 5, y: top + 14 }, `dₖ = 2 ln n = ${short(freezing)}`));
         const ends = points.of.map((list, i) => {
-            const get = (v) => of(v[index]), here = said[m][i] = list.length ? between2(list, now["d-k"], get) : NaN;
+            const get = (v) => of(v[index]), here = said[m][i] = list.length ? interpolated(list, now["d-k"], get) : NaN;
             if (list.length) out.push(path(list.map(([d, v]) => [x(d), y(get(v))]), KIND[i], taken));
             if (Number.isNaN(here)) return list.length && [x(list.at(-1)[0]), y(get(list.at(-1)[1]))];
             out.push(element("circle", { class: `dot ${KIND[i]}`, cx: x(now["d-k"]), cy: y(here), r: 6 }));

@@ -51,8 +51,8 @@ async function load({ relaxed, exact, want }) {
 
 // ---- Training ----------------------------------------------------------------------------------
 
-// The newest run that was asked for, {id, d_k, tokens, batch, seed, students: [null or {rule,
-// optimizer, lr, gain}]}: those that a slider passed meanwhile are left out.
+// The newest run that was asked for, {id, d_k, tokens, batch, seed, columns, every, students: [null or {rule, optimizer,
+// lr, gain} or {optimizer, sigma0, kappa}]}: those that a slider passed meanwhile are left out.
 function start() {
     if (!asked) return;
     [run, asked] = [asked, null];
@@ -141,8 +141,8 @@ turn.port1.onmessage = () => {
 
 // Exact means of n keys, a point at a time; the newest curve is the one that is wanted.
 function curve({ keys, scales, d_k, id }) {
-    queue = d_k.flatMap((d) => scales.map((name, which) => () => {
-        const at = c.theory(keys, d, name), values = at ? numbers(at, 8) : null;
+    queue = d_k.flatMap((d) => scales.map((rule, which) => () => {
+        const at = c.theory(keys, d, rule), values = at ? numbers(at, 8) : null;
         postMessage({ is: "point", id, which, d_k: d, values });
     }));
     queue.push(() => postMessage({ is: "curve", id }));
