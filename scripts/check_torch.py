@@ -86,7 +86,7 @@ class Configuration:
             self.files["allowed"] = allowed
 
     def command(self, folder):
-        """--q ... --scale ..., with the files written; leading sizes of 1 are left out by turns."""
+        """--q ... --scale ..., with the files written; leading sizes of 1 are left out."""
         words = list(self.options)
         ranks = 4 if self.batch > 1 else 3 if self.heads > 1 else 2
         for name in ("q", "k", "v", "do"):

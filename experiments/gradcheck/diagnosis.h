@@ -8,9 +8,10 @@
 #include "common/scaling.h"
 #include "gradcheck/judge.h"
 
-/* For each tensor of `file` (data NULL: not given) that fails, a line on `table` for each slip
- * after which no element fails any more and one passes: another mask or scaling rule, a factor, a
- * transposed matrix, heads in another order, a softmax backward without its sum. */
+/* A line on `table` for each slip after which, in tensors of `file` (data NULL: not given) that
+ * fail, no element fails any more and one passes: a narrower format, another mask or scaling rule,
+ * a factor, a transposed matrix, heads after rows or in another order, a softmax backward without
+ * its sum. */
 void diagnose(const head_files *f, const scaling *rule, const precision *p, const array *file,
               const expectation *e, FILE *table);
 

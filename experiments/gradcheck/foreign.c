@@ -145,7 +145,7 @@ static void csv_row(FILE *csv, int which, const char *head, const tally *t, doub
     (void)fputc('\n', csv);
 }
 
-/* "0 1 2 3" from "[0,1,2,3]": no comma in a CSV's cell. */
+/* "[0 1 2 3]" from "[0,1,2,3]": no comma in a CSV's cell. */
 static const char *place_of(char buffer[SHAPE_BYTES], const array *a, tt_size i) {
     (void)array_place(buffer, a, i);
     for (char *at = buffer; *at; at++)

@@ -160,7 +160,7 @@ static factor_sums sums_at(line *f, double *offset) {
     return s;
 }
 
-/* Two steps find t, as each is exact but for the variances, which follow t; a third for these. */
+/* A step is exact but for the variances, which are those of the t before it: a few settle both. */
 static void fit_line(line *f, double *offset, factor_fit *out) {
     enum { STEPS = 4 };
     factor_sums s = sums_at(f, offset);

@@ -39,9 +39,8 @@ typedef struct factor_fit {
     double misfit;         /* mean square of the residuals in units of their standard deviations */
     double worst;          /* the largest of them, and where: */
     tt_size query, column; /* the key, or with outputs the column of V */
-    tt_size rows, differences; /* that tell something */
-    const number_format
-        *computed; /* what logits were rounded to, if that is needed to explain it */
+    tt_size rows, differences;     /* that tell something */
+    const number_format *computed; /* what logits were taken to be rounded to; NULL: no fit */
     factor_mask mask;
     tt_size against; /* weights that the options' mask does not explain */
 } factor_fit;

@@ -18,10 +18,9 @@ typedef struct factor_layer {
     tt_size batch, heads, queries, keys;
     const number_format *format; /* of what was given */
     factor_numbers numbers;
-    double sum_least,
-        sum_most;     /* of a row's weights, where they are not 1 but for rounding; else 1 */
-    factor_fit *fit;  /* [batch * heads] */
-    factor_fit whole; /* of all heads together */
+    double sum_least, sum_most; /* of a row's weights, where not 1 but for rounding; else 1 */
+    factor_fit *fit;            /* [batch * heads] */
+    factor_fit whole;           /* of all heads together */
 } factor_layer;
 
 /* What a model computed. */

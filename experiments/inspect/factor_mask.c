@@ -16,7 +16,7 @@ bool factor_mask_allows(const factor_mask *m, tt_size query, tt_size key) {
            (m->window == 0 || key + m->window > at);
 }
 
-/* The two kinds of weights that a mask must tell apart. */
+/* Whether it hides what a weight says is visible, or shows what one says is hidden. */
 static bool contradicts(const factor_mask *m, const signed char *state) {
     for (tt_size i = 0; i < m->queries; i++)
         for (tt_size j = 0; j < m->keys; j++) {

@@ -25,8 +25,8 @@ bool factor_mask_allows(const factor_mask *m, tt_size query, tt_size key);
 
 bool factor_mask_equal(const factor_mask *a, const factor_mask *b);
 
-/* "none", "causal", "causal-bottom-right, window of 16 keys", "own, 5 of 64 keys hidden"; returns
- * the buffer. */
+/* "none", "causal", "causal-bottom-right, window of 16 keys", "own, 5 of 64 weights hidden";
+ * returns the buffer. */
 enum { FACTOR_MASK_BYTES = 128 };
 const char *factor_mask_text(char text[FACTOR_MASK_BYTES], const factor_mask *m);
 

@@ -9,7 +9,7 @@
 #include "heads/npy.h"
 
 /* Opens, writes and closes it; it is not in place yet. What it may not replace is refused before
- * anything is printed. */
+ * anything is written. */
 static bool write_array(output *o, const char *path, int ndim, const ptrdiff_t *dim,
                         const double *data) {
     return output_open(o, path) && output_may_replace(o) && npy_write(o->stream, ndim, dim, data) &&

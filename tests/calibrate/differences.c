@@ -393,7 +393,6 @@ static void draw_smooth(const kind *k, tt_rng *rng, tally *t) {
     }
 }
 
-/* Kinks of the functions at 0, or at `shift`, and elements at distances 0 to 1 from them. */
 static void draw_stairs(const kind *k, tt_rng *rng, tally *t) {
     double x[5];
     problem p = {.kind = k->name, .f = &STAIRS[(int)k->scale], .scale = 1, .x = x};
@@ -405,6 +404,7 @@ static void draw_stairs(const kind *k, tt_rng *rng, tally *t) {
     check(&p, build_function, &in, 1, t);
 }
 
+/* Kinks of the functions at 0, or at `shift`, and elements at distances 0 to 1 from them. */
 static void draw_kinked(const kind *k, tt_rng *rng, tally *t) {
     static const double SHIFTS[] = {0, 1, -100};
     double x[5];
