@@ -9,7 +9,7 @@
 #include "tt/attention.h"
 #include "tt/gradcheck.h"
 
-enum { CASE_BYTES = 96, CASE_INPUTS = 4 };
+enum { CASE_BYTES = 128, CASE_INPUTS = 4 };
 
 /* The end of a case's text whose rows are saturated. */
 extern const char CASE_SATURATED[];
