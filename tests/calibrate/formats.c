@@ -313,7 +313,7 @@ static const kind KINDS[] = {
     {"rms", "rms", TT_CAUSAL_NONE, 1, 1, 0, false, false, true, 64, 1},
 };
 
-enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADS_MOST = 4 };
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
 static tt_size draw_size(tt_rng *rng, tt_size most) {
     double u;
@@ -348,11 +348,6 @@ static void add_told(score *to, const score *s) {
     to->could_fault += s->could_fault;
     to->did_fault += s->did_fault;
 }
-
-/* What one head's, or several heads', gradients are judged by. */
-typedef struct group {
-    tt_tensor ours[TENSORS + HEADS_MOST - 1], bound[TENSORS + HEADS_MOST - 1];
-} group;
 
 static void judge_one(score *s, double multiple, double ours, double bound,
                       const double given[ORDERS]) {
@@ -535,7 +530,7 @@ int main(int argc, char **argv) {
         for (int k = 0; k < KIND_COUNT; k++) {
             cell c = {.format = format_at(f), .kind = &KINDS[k], .lock = PTHREAD_MUTEX_INITIALIZER};
             c.seed = (uint64_t)seed * 1000003 + (uint64_t)(f * KIND_COUNT + k) * 100000;
-            parallel_for(2, k == 10 ? (heads + 9) / 10 : heads, run_group, &c);
+            parallel_for(2, KINDS[k].longest > 64 ? (heads + 9) / 10 : heads, run_group, &c);
             good = print_cell(&c, &elements, &of_format) && good;
             (void)fflush(stdout);
         }

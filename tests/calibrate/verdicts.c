@@ -136,9 +136,11 @@ static double median_of(const trial *t, tt_size first, tt_size last) {
 
 /* ---- What came out --------------------------------------------------------------------------- */
 
+enum { SOFT_MOST = 4096 };
+
 typedef struct tally {
     long verdicts[STEP_COUNT][VERDICTS], exceptions[STEP_COUNT];
-    double travelled[4096]; /* until trained, of soft starts */
+    double travelled[SOFT_MOST]; /* until trained, of soft starts */
     tt_size soft;
 } tally;
 
@@ -167,6 +169,7 @@ static void measure(const trial *t, tally *to) {
     for (tt_size n = SPAN; n <= t->steps; n++) {
         if (median_of(t, n - SPAN, n) > 0.1) continue;
         const run r = {.optimizer = t->optimizer, .kappa = t->kappa, .steps = n};
+        need(to->soft < SOFT_MOST, "too many seeds");
         to->travelled[to->soft++] = verdict_travelled(&plain, &r);
         return;
     }
