@@ -235,7 +235,7 @@ static void add_to_dk(work *w, tt_size i, double s) {
 
 /* The squared bounds of dx, where those of the normalised row's gradient, whose values are in
  * `of`, stand in out. */
-static void through_norm(const work *w, const double *x, double norm_error, const sums *of,
+static void through_norm(const work *w, const double *x, double by_norm, const sums *of,
                          double *out) {
     const tt_size d = w->q.cols;
     const double norm = tt_norm(x, d), inverse = norm == 0 ? 0 : 1 / norm, u = w->f->unit;
@@ -250,7 +250,7 @@ static void through_norm(const work *w, const double *x, double norm_error, cons
         const double unit = x[c] * inverse, along = unit * t, across = of[c].value - along;
         const double own =
             out[c] + square(unit) * (errors + square(format_sum_error(w->f, d) * size));
-        const double rounding = square(2 * u) + norm_error;
+        const double rounding = square(2 * u) + by_norm;
         out[c] = square(inverse) *
                      (own + rounding * (square(along) + square(of[c].value)) + square(u * across)) +
                  square(w->tiny);

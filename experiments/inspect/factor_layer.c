@@ -112,9 +112,11 @@ static bool search_new(search *s) {
     return true;
 }
 
-static void set_mask_of_weights(search *s, const factor_given *given, factor_fit *fit) {
+/* A 0 is explained by the logits that the fit is of. */
+static void set_mask_of_weights(search *s, const factor_logits *l, const factor_given *given,
+                                factor_fit *fit) {
     const tt_size queries = s->layer->queries, keys = s->layer->keys;
-    factor_fit_states(&s->plain, given, s->given, s->offset, fit, s->state);
+    factor_fit_states(l, given, s->given, s->offset, fit, s->state);
     fit->mask = factor_mask_find(s->state, queries, keys);
     for (tt_size i = 0; i < queries; i++)
         for (tt_size j = 0; j < keys; j++) {
@@ -197,7 +199,7 @@ static factor_fit fit_plain(search *s, const factor_given *given) {
     factor_fit fit = {.verdict = FACTOR_NO_FIT};
     if (s->layer->outputs) return fit_outputs(s, given);
     s->starved = s->starved || !fit_weights(s, &s->plain, given, &fit);
-    set_mask_of_weights(s, given, &fit);
+    set_mask_of_weights(s, &s->plain, given, &fit);
     return fit;
 }
 
@@ -214,14 +216,6 @@ static factor_fit fit_rule(search *s, const factor_given *given, const scaling *
 
 static bool depends_on_row(const scaling *rule) {
     return rule->rule.norms != TT_NORMS_NONE || rule->rule.factor != NULL;
-}
-
-/* Zeros are explained by the rule's own logits. */
-static void set_mask_of_rule(search *s, const factor_given *given, factor_fit *fit) {
-    const factor_logits plain = s->plain;
-    s->plain = s->ruled;
-    set_mask_of_weights(s, given, fit);
-    s->plain = plain;
 }
 
 /* Another mask under which the same rule explains the outputs. */
@@ -246,7 +240,7 @@ static bool fit_rules(search *s, const factor_given *given, bool beside, factor_
             if (s->starved || fit.verdict != FACTOR_FOUND || (found && !exact)) continue;
             if (beside && !(exact && fit.error <= chance && fit.differences >= FACTOR_ENOUGH))
                 continue;
-            if (!s->layer->outputs) set_mask_of_rule(s, given, &fit);
+            if (!s->layer->outputs) set_mask_of_weights(s, &s->ruled, given, &fit);
             join_masks(s, given, m, &fit);
             *out = fit;
             found = true;
