@@ -318,7 +318,7 @@ static bool list_all(job_list *list) {
         for (int k = 0; k < q->scale.count; k++)
             if (!list_attention(list, OP_ATTENTION, (tt_size)q->d_k[d], q->scale.rule[k], 1))
                 return false;
-    /* rows as saturated as those of an unscaled d_k of 3000 */
+    /* rows as saturated as those of an unscaled d_k of 3200 */
     if (asked(q, OP_ATTENTION) &&
         !list_attention(list, OP_ATTENTION, 8, scaling_find("none"), SATURATING))
         return false;
@@ -462,8 +462,8 @@ const command_spec GRADCHECK_COMMAND = {
     .notes =
         "A derivative is PASS, FAIL, or INCONCLUSIVE where the true gradient lies below what "
         "differences can resolve; the whole is INCONCLUSIVE where nothing is PASS. Exit code 0: no "
-        "FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv "
-        "lie stem_steps.csv (error against step, for the figure gradcheck_steps) and stem.meta.",
+        "FAIL; 1: a FAIL. Beside the CSV FILE = stem.csv lie stem_steps.csv (error against step, "
+        "for the figure gradcheck_steps) and stem.meta.",
     .examples = EXAMPLES,
     .more = print_more,
     .run = run_gradcheck,

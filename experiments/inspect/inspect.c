@@ -1,6 +1,7 @@
 /* inspect.c: `sqrtdk inspect`, is the attention of a real model saturated? Reads queries and keys
- * as any framework dumped them. Options and files live here; the measuring is in layer.c, the
- * words and the CSV in report.c, the arrays that are handed back in save.c.
+ * as any framework dumped them. Options and files live here; the measuring is in layer.c, which
+ * factor and mask made the model's own weights in factor_layer.c, gradients in backward.c, the
+ * words and the CSVs in the reports of these, the arrays that are handed back in save.c.
  */
 #include "inspect/inspect.h"
 
@@ -168,10 +169,7 @@ typedef struct run {
 static bool keep_weights(const request *q, const head_files *f, kept_weights *out) {
     const tt_size heads = f->batch * f->heads;
     bool *wanted = calloc((size_t)heads, sizeof *wanted);
-    if (!wanted) {
-        (void)complain_of_memory();
-        return false;
-    }
+    if (!wanted) return complain_of_memory();
     for (tt_size e = 0; e < heads; e++)
         wanted[e] = q->save_weights[0] || head_choice_has(&q->heads, e);
     /* of a long head attention keeps no matrix */
@@ -347,8 +345,7 @@ const command_spec INSPECT_COMMAND = {
         "FILES: names separated by commas, a file a layer, all under one mask. Tables and figures "
         "call a layer by its number in --layers, or by Q's file: layer4_q of layer4_q.npy. The "
         "mask files and --save-weights and --save-gradients go with one layer's shapes and with "
-        "one "
-        "layer.\n"
+        "one layer.\n"
         "Beside FILE = stem.csv: stem_weights.csv (the weights of --heads, of batch entry 0), "
         "stem_factor.csv (--weights, --out), stem_signal.csv (--do), stem_precision.csv and "
         "stem.meta (the settings). With --output - the tables go to standard error.\n"
