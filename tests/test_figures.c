@@ -190,8 +190,9 @@ START_TEST(gradients_and_scalar_are_said_as_they_are) {
     assert_holds(svg, ">down 100-fold</text>");
     free(svg);
     svg = drawn("stall_frozen", "fig_bands.csv");
-    assert_holds(svg, "direction learned (cosine 0.8), sharpness not: one scalar takes ratio 5 to "
-                      "0.5</title>");
+    assert_holds(svg,
+                 "direction learned to a cosine of 0.8, sharpness not: one scalar takes ratio 5 to "
+                 "0.5</title>");
     assert_holds(svg, ">teacher: 2</text>");
     free(svg);
 }

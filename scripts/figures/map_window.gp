@@ -71,7 +71,7 @@ bar(p, r) = of(p, r) && trained(0) ? place(column("d_k"), r) : NaN
 ours(p, r) = column("panel") == p && column("rule") == r ? column("x") : NaN
 title_ = sprintf("The learning rates that train within %s", plural(STEPS, "step"))
 if (PANELS == 2 && words(LEVEL[1]) == 1 && words(LEVEL[2]) == 1) {
-    title_ = sprintf("The fastest lr is the same at every d_k with %s under %s, with %s under %s", short(LEVEL[1]), method(1), short(LEVEL[2]), method(2))
+    title_ = sprintf("The fastest lr tried is the same at every d_k with %s under %s, with %s under %s", short(LEVEL[1]), method(1), short(LEVEL[2]), method(2))
 }
 
 set output OUT

@@ -50,7 +50,7 @@ if (in(SHOWN, "none") && NR == 1) {
     eval END_OF
     if (x_ == STEPS - 1 && known(b_)) {
         known_ = known(c_) && c_ >= 0.7 && known(e_) && TEACHER > 0 && abs(e_ - TEACHER) > TEACHER / 4 && b_ < r_ / 2
-        title_ = known_ ? sprintf("Without the scale, d_k %d: direction learned (cosine %.2g), sharpness not: one scalar takes ratio %.2g to %.2g", DK, c_, r_, b_) : \
+        title_ = known_ ? sprintf("Without the scale, d_k %d: direction learned to a cosine of %.2g, sharpness not: one scalar takes ratio %.2g to %.2g", DK, c_, r_, b_) : \
             sprintf("Without the scale, d_k = %d: one scalar on the logits takes the ratio from %.2g to %.2g", DK, r_, b_)
     }
 }

@@ -49,7 +49,7 @@ ends(s, c) = sprintf("x0_ = 0; x1_ = 0; y0_ = 0; y1_ = 0; stats CSV using (at0('
     x0_ == 0 || d_ < x0_ ? (x0_ = d_, y0_ = v_) : 0, d_ >= x1_ ? (x1_ = d_, y1_ = v_) : 0, 1) : 1) nooutput", s, c)
 title_ = "Gradients and step in logits before the first update, by key width"
 fold(x) = sprintf(x < 100 ? "%.3g-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
-change(a, b) = b >= 1.2 * a ? "grows " . fold(b / a) : b > a / 1.2 ? "hardly changes" : b > 0 ? "falls " . fold(a / b) : "falls to 0"
+change(a, b) = b >= 1.25 * a ? "grows " . fold(b / a) : b > a / 1.25 ? "hardly changes" : b > 0 ? "falls " . fold(a / b) : "falls to 0"
 if (in(SCALES, "none") && NDK > 1) {
     array DOES[4]; told = 1
     do for [p = 1:4] {
@@ -85,7 +85,7 @@ eval facts(title_, sprintf("before the first update; a row is one query; a decad
 eval y_name(3, "norm or step at step 0 (log scale)", FOOT + HIGH + BETWEEN / 2)
 # At a curve's end its rule and, where there is room, how far it went from the least d_k to the greatest.
 brief(x) = sprintf(x < 9.95 ? "%.1f-fold" : x < 1e6 ? "%.0f-fold" : "%.1e-fold", x)
-went(a, b) = NDK == 1 || NR > 1 || NS > 3 || !(a > 0) || b >= HUGE ? "" : b >= 1.2 * a ? "\nup " . brief(b / a) : b > a / 1.2 ? "\nhardly moves" : b > 0 ? "\ndown " . brief(a / b) : "\ndown to 0"
+went(a, b) = NDK == 1 || NR > 1 || NS > 3 || !(a > 0) || b >= HUGE ? "" : b >= 1.25 * a ? "\nup " . brief(b / a) : b > a / 1.25 ? "\nhardly moves" : b > 0 ? "\ndown " . brief(a / b) : "\ndown to 0"
 do for [p = 1:N] {
     C = what(p)
     eval of(rate_of(p))
