@@ -1,6 +1,6 @@
-/* draw.c: attention itself computes the rows: with V the identity
- * its output is P and the gradient of its output is dP, for any scaling rule with its own backward;
- * with K the identity its scores are Q, so that i.i.d. logits take the same path.
+/* draw.c: attention itself computes the rows: with V the identity its output is P and the gradient
+ * of its output is dP, for any scaling rule with its own backward; with K the identity its scores
+ * are Q, so that i.i.d. logits take the same path.
  */
 #include "saturation/draw.h"
 
