@@ -218,7 +218,7 @@ static void print_early_sentence(FILE *to, const report *r) {
             any = true;
             break;
         }
-    if (any) (void)fputs(", about twice what a soft start needs to train.\n", to);
+    if (any) (void)fputs("; most soft starts that were tried had trained by then.\n", to);
 }
 
 static void narrowest_and_widest(const sweep_config *c, int *narrow, int *wide) {
@@ -349,8 +349,9 @@ static bool alike(double a, double b) {
     return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
 }
 
-/* Whether start and step are all in which runs of these two can differ: one rule; or rules that are
- * one factor, steps in proportion to the gradient, nothing that acts on the weights' own size. */
+/* Whether start, step and balance (of Wq and Wk) are all in which what trains Wq and Wk can differ
+ * between these two: one rule; or rules that are one factor, steps in proportion to the gradient,
+ * and nothing that acts on the weights' own size. */
 static bool differ_in_numbers_only(const sweep_config *c, const run *a, const run *b) {
     if (a->optimizer != b->optimizer || a->scale == b->scale) return a->optimizer == b->optimizer;
     return !a->optimizer->normalised && isinf(c->recipe.clip) &&
@@ -358,25 +359,45 @@ static bool differ_in_numbers_only(const sweep_config *c, const run *a, const ru
            scaling_is_constant(a->scale) && scaling_is_constant(b->scale);
 }
 
-enum { DIFFERENCES = 3, DIFFERENCE_BYTES = 96 };
+enum { DIFFERENCES = 5, DIFFERENCE_BYTES = 96 };
+
+/* What two groups differ in, as text. */
+typedef struct differences {
+    char item[DIFFERENCES][DIFFERENCE_BYTES];
+    int count;
+} differences;
+
+/* "the step (kappa 512 against 1)", if they do. */
+static void add_numbers(differences *d, const char *what, double a, double b) {
+    if (alike(a, b)) return;
+    (void)snprintf(d->item[d->count++], DIFFERENCE_BYTES, "the %s %.3g against %.3g)", what, a, b);
+}
+
+static double balance_of(const run *c) {
+    return scaling_query_gain(c->scale, c->d_k);
+}
+
+static differences differences_of(const sweep_config *c, const seed_group *bad,
+                                  const seed_group *good) {
+    const run *a = bad->run, *b = good->run;
+    differences d = {.count = 0};
+    if (!differ_in_numbers_only(c, a, b))
+        (void)snprintf(d.item[d.count++], DIFFERENCE_BYTES, "%s",
+                       a->optimizer != b->optimizer ? "the optimizer" : "the rule");
+    add_numbers(&d, "start (deviation of the logits", group_first(bad, "logit_std"),
+                group_first(good, "logit_std"));
+    add_numbers(&d, "balance of the start (|Wq| over |Wk|", balance_of(a), balance_of(b));
+    add_numbers(&d, "step (kappa", a->kappa, b->kappa);
+    if (c->training.train_values) add_numbers(&d, "step of Wv (lr", a->lr, b->lr);
+    return d;
+}
 
 /* In what a group that failed differs from one that trained; a cause only where it is one thing. */
 static void print_comparison(FILE *to, const report *r, const seed_group *bad,
                              const seed_group *good) {
     const run *a = bad->run, *b = good->run;
-    const double start_a = group_first(bad, "logit_std"), start_b = group_first(good, "logit_std");
-    const bool exact = differ_in_numbers_only(&r->sweep->config, a, b);
-    char item[DIFFERENCES][DIFFERENCE_BYTES];
-    int count = 0;
-    if (!exact)
-        (void)snprintf(item[count++], DIFFERENCE_BYTES, "%s",
-                       a->optimizer != b->optimizer ? "the optimizer" : "the rule");
-    if (!alike(start_a, start_b))
-        (void)snprintf(item[count++], DIFFERENCE_BYTES,
-                       "the start (deviation of the logits %.3g against %.3g)", start_a, start_b);
-    if (!alike(a->kappa, b->kappa))
-        (void)snprintf(item[count++], DIFFERENCE_BYTES, "the step (kappa %.3g against %.3g)",
-                       a->kappa, b->kappa);
+    const differences d = differences_of(&r->sweep->config, bad, good);
+    if (d.count == 0) return;
     (void)fprintf(to, "At d_k %" PRId64 ", ", a->d_k);
     print_run(to, a);
     (void)fprintf(to, " %s", bad->verdict == SLOW ? "was slow" : verdict_name((int)bad->verdict));
@@ -384,9 +405,9 @@ static void print_comparison(FILE *to, const report *r, const seed_group *bad,
     (void)fputs(", ", to);
     print_run(to, b);
     (void)fprintf(to, " trained to %.3g; they differ in", b->ratio);
-    for (int i = 0; i < count; i++)
-        (void)fprintf(to, "%s %s", i == 0 ? "" : i == count - 1 ? " and" : ",", item[i]);
-    if (count == 1)
+    for (int i = 0; i < d.count; i++)
+        (void)fprintf(to, "%s %s", i == 0 ? "" : i == d.count - 1 ? " and" : ",", d.item[i]);
+    if (d.count == 1)
         (void)fputs(" alone, which made the difference.\n", to);
     else
         (void)fputs(", and these runs do not tell which of them it was.\n", to);

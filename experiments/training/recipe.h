@@ -17,8 +17,8 @@ typedef struct optimizer {
     /* Whether a step's size does not depend on the gradient's: kappa is then lr s d_k g, else
      * lr s^2 d_k g^2 (training/kappa.h). */
     bool normalised;
-    /* Below so much travelled (training/verdict.h) nothing is said of a stall: about twice what a
-     * soft start needs to train. Tried by build/calibrate-verdicts. */
+    /* Below so much travelled (training/verdict.h) nothing is said of a stall: most soft starts
+     * that build/calibrate-verdicts tries have trained by then. */
     double enough;
     const char *meaning;
 } optimizer;

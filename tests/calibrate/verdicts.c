@@ -1,8 +1,8 @@
 /* verdicts.c: does a run that is called stalled stay so, and is `early` early enough? Runs of all
  * rules, learning rates and starts are trained for twice as long as the verdict is about: one that
  * is called stalled at N steps and has halved its ratio at 2N is an exception, and listed. For soft
- * starts it is counted how far (kappa times the steps) they travel until they are trained: `enough`
- * of the optimizers (training/recipe.c) is about twice that.
+ * starts it is counted how far (kappa times the steps) they travel until they are trained: most are
+ * by `enough` of the optimizers (training/recipe.c).
  *   build/calibrate-verdicts [SEEDS [D_K...]]      2 seeds, d_k 8, 128 and 512, unless given
  */
 #include <math.h>
