@@ -82,6 +82,7 @@ class Configuration:
             shape = (self.batch, self.heads, self.queries, self.keys)
             shape = draw.choice((shape[2:], (shape[0], *shape[2:]), shape))
             allowed = torch.rand(shape, generator=generator) < draw.choice((0.2, 0.7))
+            allowed[..., 0, 0] |= not allowed.any()  # a mask that hides all is refused
             self.seen &= allowed[:, None] if allowed.dim() == 3 else allowed
             self.files["allowed"] = allowed
 
@@ -94,6 +95,9 @@ class Configuration:
             self.files[name] = x if ranks == 4 else x[0] if ranks == 3 else x[0, 0]
         if ranks == 3 and self.files.get("allowed", self.seen).dim() == 3:
             self.files["allowed"] = self.seen[0]  # of three dimensions the first is heads here
+        if "allowed" in self.files and self.files["allowed"].dim() < 4:
+            per = "query" if self.files["allowed"].dim() == 2 else "head" if ranks == 3 else "batch"
+            words += ["--mask-per", per]  # other sizes may be the same
         for name, x in self.files.items():
             path = os.path.join(folder, name + ".npy")
             write_npy(path, x, "wb")
