@@ -126,7 +126,7 @@ static const struct {
     {"ratio_rescaled", "loss / loss_uniform there after the best scalar", NULL, RATIO_RESCALED},
     {"kappa_end", "kappa there: lr s^2 (|Wq|^2 + |Wk|^2) / 2 as they then are", NULL, KAPPA_END},
     {"growth", "of a distance, logarithm a step, mean over steps 20 to 199", NULL, GROWTH},
-    {"digits_lost", "decimal digits that rounding costs at worst", NULL, DIGITS_LOST},
+    {"digits_lost", "its largest growth since the start, in decimal digits", NULL, DIGITS_LOST},
     {"options", "what was given beside all these", print_options, FOUND},
 };
 
