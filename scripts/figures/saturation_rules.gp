@@ -18,7 +18,7 @@ do for [s in RUN] {
     stats ROWS using (at(s, N, METRIC, STATISTIC) ? (least_ = min(least_, num("value")), most_ = max(most_, num("value")), 1) : 1) nooutput
     if (most_ - least_ < 0.1) { HELD = HELD + 1 }
 }
-TITLE = NDK > 1 ? sprintf("%d of %s %s the largest weight within 0.1 from d_k %d to %d", HELD, plural(words(RUN), "rule"), words(RUN) == 1 ? "keeps" : "keep", DMIN, DMAX) : \
+TITLE = NDK > 1 ? sprintf("%d of %s %s the mean largest weight within a span of 0.1 from d_k %d to %d", HELD, plural(words(RUN), "rule"), words(RUN) == 1 ? "keeps" : "keep", DMIN, DMAX) : \
     sprintf("Largest weight of %s at d_k %d", plural(words(RUN), "rule"), DMIN)
 FACTS = sprintf("mean over %s %d keys, q and k ~ N(0,1)", DRAWN, N)
 SAYS = "largest weight, mean over rows (no unit)"
