@@ -45,7 +45,10 @@ import shutil
 import sys
 import types
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    sys.exit(f"dump_attention: {sys.executable}: {error}; expected the Python that runs the model")
 
 FUNCTION = "scaled_dot_product_attention"
 EAGER = "eager_attention_forward"
