@@ -220,8 +220,9 @@ static void print_layer(FILE *to, const void *context) {
     quote_print(to, l->path, strlen(l->path));
     (void)fputc('\n', to);
     if (l->batch > 1) (void)fprintf(to, "%td batch entries, ", l->batch);
-    (void)fprintf(to, "%td heads, %td queries, %td keys, d_k %td, mask %s, scale %s\n", l->heads,
-                  l->queries, l->keys, l->d_k, t->mask, t->rules->rule[t->rules->used]->name);
+    (void)fprintf(to, "%td head%s, %td queries, %td keys, d_k %td, mask %s, scale %s\n", l->heads,
+                  l->heads == 1 ? "" : "s", l->queries, l->keys, l->d_k, t->mask,
+                  t->rules->rule[t->rules->used]->name);
     if (l->key_heads < l->heads)
         (void)fprintf(to, "grouped queries: K has %td heads, each repeated for %td heads of Q\n",
                       l->key_heads, l->heads / l->key_heads);
