@@ -35,7 +35,7 @@ START_TEST(an_svg_has_its_heading_as_title_and_description) {
     write_runs((const char *const[]){"1"}, 1);
     char *svg = drawn("stall_verdict", "fig_runs.csv");
     assert_holds(svg, "<title id=\"title\">Within 70 steps attention trains at every d_k with "
-                      "1/\u221ad_k, only up to d_k = 8 without the scale</title>");
+                      "1/\u221ad_k, only at d_k = 8 without the scale</title>");
     assert_holds(svg, "sgd, lr 1, 70 steps, T 12, batch 7, seed 0; --init-gain "
                       "&lt;&amp;></desc>");
     assert_holds(svg, "role=\"img\" aria-labelledby=\"title description\"");

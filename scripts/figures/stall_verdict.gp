@@ -55,7 +55,7 @@ do for [r = 1:NR] {
         WHERE[i] = ran_ == 0 ? "did not run" : trained_ == ran_ ? "trains " . at_ : early_ == ran_ ? "is too early to tell" : \
             early_ ? sprintf("trains at %d of %d widths (%d early)", trained_, ran_, early_) : \
             trained_ == 0 ? (NDK == 1 ? "does not train " . at_ : "trains at no d_k") : \
-            upto_ > 0 && int(word(DKS, trained_)) == upto_ ? sprintf("trains only up to d_k = %d", upto_) : sprintf("trains at %d of %d widths", trained_, ran_)
+            upto_ > 0 && int(word(DKS, trained_)) == upto_ ? sprintf("trains only %s d_k = %d", trained_ > 1 ? "up to" : "at", upto_) : sprintf("trains at %d of %d widths", trained_, ran_)
     }
 }
 unset print
