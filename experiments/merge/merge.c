@@ -51,7 +51,9 @@ static int run_merge(const options *o) {
     return code;
 }
 
-static const char *const EXAMPLES[] = {NULL};
+static const char *const EXAMPLES[] = {
+    "stall --d-k 8 --steps 60 --shard 1/1 --output results/dealt.csv",
+    "merge results/dealt.csv results/dealt.csv.1-of-1.partial", NULL};
 
 const command_spec MERGE_COMMAND = {
     .name = "merge",
