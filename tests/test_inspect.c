@@ -851,6 +851,17 @@ START_TEST(a_product_beyond_the_range_of_a_double_is_refused) {
 }
 END_TEST
 
+START_TEST(a_gradient_beyond_the_range_of_a_double_is_refused) {
+    write_text(SCRATCH "wq.csv", "1,0\n");
+    write_text(SCRATCH "wk.csv", "1,0\n0,1\n");
+    write_text(SCRATCH "wv.csv", "1e200,0\n0,1e200\n");
+    write_text(SCRATCH "wdo.csv", "1e200,1e200\n");
+    assert_refused(1, "layer wq: a gradient is beyond the range of a double",
+                   "inspect --q " SCRATCH "wq.csv --k " SCRATCH "wk.csv --v " SCRATCH
+                   "wv.csv --do " SCRATCH "wdo.csv");
+}
+END_TEST
+
 START_TEST(what_no_memory_can_hold_is_refused_before_it_is_begun) {
     enum { LONG = 2000000 }; /* a matrix of its weights takes 32 terabytes */
     double *zeros = calloc(LONG, sizeof *zeros);
@@ -937,6 +948,7 @@ Suite *inspect_suite(void) {
                             masks_that_mean_nothing_are_refused,
                             a_folder_and_a_missing_file_are_refused,
                             a_product_beyond_the_range_of_a_double_is_refused,
+                            a_gradient_beyond_the_range_of_a_double_is_refused,
                             what_no_memory_can_hold_is_refused_before_it_is_begun,
                             arrays_take_their_places_with_the_results_or_not_at_all,
                             no_query_sees_a_key_is_said,

@@ -200,6 +200,12 @@ static void set_results(const rows *all, const head_gradients *g, layer_backward
     if (out->rounded) set_errors(all, out);
 }
 
+static bool all_finite(const rows *all, const head_gradients *g) {
+    const tt_tensor dq = g->of[HEAD_DQ], dk = g->of[HEAD_DK];
+    return stats_finite(all->size, all->count) && stats_finite(dq.data, tt_tensor_count(dq)) &&
+           stats_finite(dk.data, tt_tensor_count(dk));
+}
+
 int layer_backward_measure(const char *name, const head_files *f, const tt_scale_rule *rule,
                            uint64_t seed, bool rounded, layer_backward *out) {
     visit s;
@@ -213,7 +219,11 @@ int layer_backward_measure(const char *name, const head_files *f, const tt_scale
     bool good = (visit_new(&s, f, rounded) && d_out.data) || complain_of_memory();
     heads_context context = {&s, d_out};
     const head_visitor visitor = {add_head, &context};
-    good = good && head_gradients_compute(&g, f, rule, d_out, &visitor);
+    good =
+        good && head_gradients_compute(&g, f, rule, d_out, &visitor) &&
+        (all_finite(&s.all, &g) ||
+         complain("layer %s: a gradient is beyond the range of a double; expected smaller numbers",
+                  name));
     if (good) set_results(&s.all, &g, out);
     head_gradients_free(&g);
     tt_tensor_free(&drawn);

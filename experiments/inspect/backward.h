@@ -40,7 +40,8 @@ typedef struct layer_backward {
     double error[BACKWARD_FORMATS][PRECISION_PIPELINES][ROUNDING_STATS];
 } layer_backward;
 
-/* Measures the files, which have V. Returns EXIT_OK, or EXIT_FAILED after one line. */
+/* Measures the files, which have V. Returns EXIT_OK; or EXIT_FAILED after one line, also where a
+ * gradient is beyond the range of a double. */
 int layer_backward_measure(const char *name, const head_files *f, const tt_scale_rule *rule,
                            uint64_t seed, bool rounded, layer_backward *out);
 
