@@ -337,8 +337,8 @@ check-expected: all
 
 # One file for a browser, in which the same C trains: two modules, exact everywhere and with the
 # browser's own multiply-add. Only this needs the tools of `scripts/setup page`.
-WASM_CC ?= clang-19
-WASM_LD ?= wasm-ld-19
+WASM_CC ?= $(shell command -v clang-19 || echo clang)
+WASM_LD ?= $(shell command -v wasm-ld-19 || echo wasm-ld)
 WASM_HEADERS ?= /usr/include/wasm32-wasi
 WASM_LIBS ?= /usr/lib/wasm32-wasi
 WASM_BUILTINS ?= $(lastword $(wildcard /usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a))
