@@ -85,7 +85,7 @@ static double factor_of(const layer *l, tt_rng *rng) {
     case CASE_TWICE:
         return 1 / d_k;
     case CASE_WIDTH:
-        return 1 / sqrt(HEADS * d_k);
+        return 1 / sqrt((double)HEADS * d_k);
     case CASE_NUMBER:
         return tt_exp(2 * uniform(rng) - 1) / sqrt(d_k);
     default:

@@ -103,7 +103,8 @@ START_TEST(equal_weights_would_have_the_mean_of_the_rows_ln_n) {
     table t = inspect_table(LAYER_0);
     for (int i = 1; i <= T; i++) sum += log(i);
     for (int h = 0; h < H; h++) /* 96 roundings of a sum of 345, and as many of its terms */
-        ck_assert_double_eq_tol(number_in(&t, 0, h, "sqrt", "entropy_uniform"), sum / T, 1e-13);
+        ck_assert_double_eq_tol(number_in(&t, 0, h, "sqrt", "entropy_uniform"), sum / (double)T,
+                                1e-13);
     table_free(&t);
 }
 END_TEST
@@ -536,7 +537,8 @@ START_TEST(the_signal_is_that_of_the_saved_gradients) {
     for (int i = 0; i < COUNT; i++) sum += d_q.data[i] * d_q.data[i];
     /* a sum of 6144 squares */
     ck_assert_double_eq_tol(table_number(&t, 0, "dq_norm"), sqrt(sum), 1e-12 * sqrt(sum));
-    ck_assert_double_eq_tol(table_number(&t, 0, "dq_rms"), sqrt(sum / COUNT), 1e-12 * sqrt(sum));
+    ck_assert_double_eq_tol(table_number(&t, 0, "dq_rms"), sqrt(sum / (double)COUNT),
+                            1e-12 * sqrt(sum));
     ck_assert(table_number(&t, 0, "rows") == H * (T - 1)); /* the first sees one key */
     ck_assert(table_number(&t, 0, "carrier_rows") < 0.9);
     array_free(&d_q);

@@ -177,8 +177,8 @@ START_TEST(pictures_are_those_of_the_first_sequence) {
             its += page_teacher_weights()[r * TOKENS + k];
         }
         /* weights of a row, each rounded once: at most T ulp of 1 */
-        ck_assert_double_eq_tol(mine, 1, TOKENS * 0x1p-52);
-        ck_assert_double_eq_tol(its, 1, TOKENS * 0x1p-52);
+        ck_assert_double_eq_tol(mine, 1, (double)TOKENS * 0x1p-52);
+        ck_assert_double_eq_tol(its, 1, (double)TOKENS * 0x1p-52);
         ck_assert(page_row_gradients(0)[r] > 0);
     }
     ck_assert(isnan(page_columns(0)[find(PAGE_COLUMNS, "cos_m")]));

@@ -58,11 +58,11 @@ static double plain_logit(const char *name, const double *q, const double *keys,
     }
     double cosine = s / sqrt(dot(q, q) * dot(k, k));
     if (strcmp(name, "sqrt") == 0) return s / sqrt(DK);
-    if (strcmp(name, "linear") == 0) return s / DK;
+    if (strcmp(name, "linear") == 0) return s / (double)DK;
     if (strcmp(name, "log") == 0) return 0.43 * log(visible) * s / sqrt(DK);
     if (strcmp(name, "keys") == 0) return s / key_sum;
     if (strcmp(name, "cosine") == 0) return log2(TK * TK - TK) * cosine;
-    if (strcmp(name, "rms") == 0) return DK * cosine / sqrt(DK);
+    if (strcmp(name, "rms") == 0) return (double)DK * cosine / sqrt(DK);
     if (strcmp(name, "0.125") == 0) return 0.125 * s;
     if (strcmp(name, "none") == 0 || strcmp(name, "t5") == 0) return s;
     ck_abort_msg("no plain formula of rule %s", name);
@@ -308,7 +308,7 @@ static double zero_vectors(const char *rule, bool zero_query) {
     for (int i = 0; i < TQ * TK; i++) {
         ck_assert(tt_attention_logits(tape, out).data[i] == 0);
         /* 1 over a sum of ones: two roundings of 0.2 */
-        ck_assert_double_eq_tol(tt_attention_weights(tape, out).data[i], 1.0 / TK, 1e-16);
+        ck_assert_double_eq_tol(tt_attention_weights(tape, out).data[i], 1.0 / (double)TK, 1e-16);
     }
     double dq = tt_norm(tt_grad(tape, v[0]).data, TQ * DK);
     ck_assert(isfinite(dq) && isfinite(tt_norm(tt_grad(tape, v[1]).data, TK * DK)));

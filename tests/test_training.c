@@ -259,13 +259,13 @@ static double moved_logits(student *s, const teacher *t, const tt_tensor before[
         for (int i = 0; i < PARAMETERS; i++)
             for (tt_size j = 0; before[i].data && j < tt_tensor_count(before[i]); j++) {
                 const double change = s->parameter[i].first.data[j] - before[i].data[j];
-                s->parameter[i].value.data[j] = before[i].data[j] + sign * change / LEAST;
+                s->parameter[i].value.data[j] = before[i].data[j] + sign * change / (double)LEAST;
             }
         ck_assert(student_learn(s, t) == NULL);
         const double *now = tt_attention_logits(s->tape, s->output).data;
         for (tt_size j = 0; sign < 0 && j < count; j++) at[j] = now[j];
         for (tt_size j = 0; sign > 0 && j < count; j++) {
-            const double moved = (now[j] - at[j]) * LEAST / 2;
+            const double moved = (now[j] - at[j]) * (double)LEAST / 2;
             sum += moved * moved;
         }
     }

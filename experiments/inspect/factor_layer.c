@@ -363,7 +363,7 @@ static factor_fit whole_of(const factor_layer *l) {
 enum { MATRICES = 6 };
 
 static int threads_that_fit(const head_files *f, int threads) {
-    const double head = MATRICES * (double)f->queries * (double)f->keys * sizeof(double);
+    const double head = (double)MATRICES * (double)f->queries * (double)f->keys * sizeof(double);
     const double at_once = machine_memory() / head;
     if (machine_memory() <= 0 || at_once >= threads) return threads;
     return at_once < 1 ? 1 : (int)at_once;

@@ -90,7 +90,7 @@ static double search_start(const search *s, double least, double most) {
             best = t;
         }
     }
-    for (double step = sqrt(2), i = 0; i < STEPS; step = sqrt(step), i++) {
+    for (double step = sqrt(2), i = 0; i < (double)STEPS; step = sqrt(step), i++) {
         const double below = error_at(s, best / step), above = error_at(s, best * step);
         if (fmin(below, above) >= error) continue;
         error = fmin(below, above);

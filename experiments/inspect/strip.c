@@ -136,5 +136,6 @@ bool strip_measure(const strip_head *head, tt_size first) {
 
 double strip_bytes(tt_size keys) {
     enum { ROWS = 4, TAPES = 1 << 20 }; /* logits, scratch, two of softmax; what tapes take */
-    return (double)keys * (STRIP_ROWS * (sizeof(double) + 1) + ROWS * sizeof(double)) + TAPES;
+    return (double)keys * (STRIP_ROWS * (sizeof(double) + 1) + ROWS * sizeof(double)) +
+           (double)TAPES;
 }

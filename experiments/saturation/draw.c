@@ -134,7 +134,7 @@ double saturation_bytes(const saturation_config *config, int threads) {
         }
         double matrices = (double)saturation_matrices(config, config->keys[n]);
         double doubles = threads * keys * (4 * width + 12 * keys) + keys * keys +
-                         matrices * rules * (keys * SAT_METRICS + 2);
+                         matrices * rules * (keys * (double)SAT_METRICS + 2);
         most = fmax(most, doubles * sizeof(double));
     }
     return most;

@@ -121,7 +121,7 @@ static void bench_peak(void) {
     double number[] = {0.5, 1, 0};
     item t = {"peak", "fma", wide ? peak_avx512 : peak_avx2, number, 1, 0, {0}};
     if (tt_kernel_here() == TT_KERNEL_PORTABLE) return;
-    t.flops = 2.0 * FMA_ROUNDS * CHAINS * (wide ? 8 : 4);
+    t.flops = 2.0 * (double)FMA_ROUNDS * (double)CHAINS * (wide ? 8 : 4);
     measure(&t, 1);
     peak = t.flops / t.seconds[0];
     report(&t, "");
