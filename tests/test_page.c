@@ -420,6 +420,18 @@ START_TEST(a_report_has_the_figures_of_its_stem_alone_by_name) {
 }
 END_TEST
 
+START_TEST(a_report_has_figures_beside_its_csv_if_there_are_no_others) {
+    write_template();
+    (void)run_well("%s --force --output " REPORTED, RESULTS[0]);
+    ck_assert_int_eq(shell("cd " SCRATCH " && rm -rf figures && echo beside >reported_a.svg"), 0);
+    (void)run_well("report --page " TEMPLATE " " REPORTED);
+    char *page = read_whole(SCRATCH "reported.html");
+    (void)member(page, "\"figures\":[\"beside\\u000a\"]");
+    ck_assert_int_eq(shell("rm " SCRATCH "reported_a.svg"), 0);
+    free(page);
+}
+END_TEST
+
 START_TEST(a_report_of_what_is_not_there_is_refused) {
     write_template();
     (void)run_well(TRAINED_SO);
@@ -485,6 +497,7 @@ Suite *page_suite(void) {
                                   a_report_says_what_the_run_said,
                                   a_report_has_the_first_rows_and_counts_the_others,
                                   a_report_has_the_figures_of_its_stem_alone_by_name,
+                                  a_report_has_figures_beside_its_csv_if_there_are_no_others,
                                   a_report_of_what_is_not_there_is_refused,
                                   a_report_of_files_that_are_not_whole_is_refused,
                                   a_page_that_does_not_arrive_is_an_error};

@@ -100,35 +100,35 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Those of an open folder. */
-static bool list(figure_list *f, DIR *folder, const char *folder_path, const char *stem,
-                 const char *path) {
+/* Those of a folder, if it is there. */
+static bool list(figure_list *f, const char *folder_path, const char *stem, const char *path) {
+    DIR *folder = opendir(folder_path);
     const struct dirent *entry;
-    while ((entry = readdir(folder))) {
+    bool good = true;
+    while (folder && good && (entry = readdir(folder))) {
         const char *name = entry->d_name;
         if (!is_named_so(name, stem, path)) continue;
         char *figure =
             joined(folder_path, (int)strlen(folder_path), "/", name, (int)strlen(name), "");
         if (figure && !is_new(figure, path))
             free(figure);
-        else if (!add(f, figure))
-            return false;
+        else
+            good = add(f, figure);
     }
-    return true;
+    if (folder) (void)closedir(folder);
+    return good;
 }
 
 bool figures_find(figure_list *f, const char *path) {
-    char *stem = output_beside(path, ""), *folder_path = beside_figures(path);
-    DIR *folder = stem && folder_path ? opendir(folder_path) : NULL;
-    bool good = stem && folder_path;
+    char *stem = output_beside(path, ""), *figures = beside_figures(path);
+    char *own = joined(path, (int)(name_of(path) - path), ".", "", 0, "");
     *f = (figure_list){NULL, 0};
-    if (folder) {
-        good = list(f, folder, folder_path, name_of(stem), path);
-        (void)closedir(folder);
-    }
+    bool good = stem && figures && own && list(f, figures, name_of(stem), path);
+    if (good && f->count == 0) good = list(f, own, name_of(stem), path);
     if (f->count > 1) qsort(f->path, (size_t)f->count, sizeof *f->path, by_name);
     free(stem);
-    free(folder_path);
+    free(figures);
+    free(own);
     return good || complain("out of memory");
 }
 

@@ -20,9 +20,9 @@ typedef struct figure_list {
     int count;
 } figure_list;
 
-/* The figures of a run, by name: figures/STEM_*.svg and STEM.svg that are not older than its CSV,
- * and not of a run whose stem goes on, as stall_rules does from stall. None where there is no such
- * folder. False, after one line, without memory; free it in any case. */
+/* The figures of a run, by name: figures/STEM_*.svg and STEM.svg, or if there are none those beside
+ * the CSV, that are not older than it, and not of a run whose stem goes on, as stall_rules does
+ * from stall. False, after one line, without memory; free it in any case. */
 bool figures_find(figure_list *f, const char *path);
 void figures_free(figure_list *f);
 

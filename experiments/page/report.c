@@ -272,8 +272,8 @@ static void say_written(const char *page, const char *stem, const char *folder) 
     quote_print(stdout, page, strlen(page));
     (void)fputc('\n', stdout);
     if (now.figures.count == 0)
-        printf("It has no figures: none of this run is in %s, where\n'scripts/plots %s %s' draws "
-               "them.\n",
+        printf("It has no figures: none of this run is beside its CSV or in %s, where\n"
+               "'scripts/plots %s %s' draws them.\n",
                folder, stem, folder);
 }
 
@@ -324,7 +324,8 @@ const command_spec REPORT_COMMAND = {
         "FILE = stem.csv is what a command of this program wrote; stem.meta and the files that it "
         "lists must lie beside it. The page is one file that works without a network. It has the "
         "settings, the first rows of each table, and the figures that scripts/plots drew "
-        "(figures/stem_*.svg beside FILE, if not older); of a run of stall also what stall says, "
+        "(stem_*.svg in figures/ or beside FILE, if not older); of a run of stall also what stall "
+        "says, "
         "and the losses or, where they take more than 1 MB, their medians over seeds.",
     .examples = EXAMPLES,
     .run = run_report,

@@ -339,6 +339,7 @@ if (!quick) {
             });
 
     await test("first picture and drawing in time", DESKTOP, "", async (t) => {
+        await t.until("firstPicture !== undefined", "the first picture");
         const first = await t.see("firstPicture");
         await playsTo(t, 60);
         const drawing = await t.see("timings.slice().sort((a, b) => a - b)[timings.length >> 1]");
