@@ -222,7 +222,7 @@ static char *unwrapped(const char *text) {
 
 void assert_says(const char *text, const char *part) {
     char *said = unwrapped(text), *expected = unwrapped(part);
-    ck_assert_msg(strstr(said, expected) != NULL, "'%s' is not in: %s", part, text);
+    ck_assert_msg(strstr(said, expected) != NULL, "'%s' is not in: %.2000s", part, text);
     free(said);
     free(expected);
 }
