@@ -407,7 +407,8 @@ START_TEST(titles_of_the_figures_say_the_numbers_of_the_file) {
                    number_of(&t, 512, 64, "none", what, "mean"), none,
                    number_of(&t, 512, 64, "sqrt", what, "mean"));
     assert_figure_says("sat_figure", "saturation_metrics", says);
-    assert_figure_says("sat_figure", "saturation_rules", "1 of 2 rules keep the mean largest weight");
+    assert_figure_says("sat_figure", "saturation_rules",
+                       "1 of 2 rules keep the mean largest weight");
     what = "dq_norm";
     (void)snprintf(says, sizeof says, "gradient at d_k 512 is %.2g %s, %.2g with it",
                    number_of(&t, 512, 16, "none", what, "median"), none,
