@@ -159,8 +159,10 @@ START_TEST(an_installed_program_draws_from_any_folder) {
 }
 END_TEST
 
-/* The folder of a build differs from one to the next; what it gives does not. */
+/* The folder of a build differs from one to the next; what it gives does not, but where lines are
+ * counted: that program says where. */
 START_TEST(neither_program_nor_library_holds_the_folder_of_the_build) {
+    if (strstr(TEST_CC, "--coverage")) return;
     does("! LC_ALL=C grep -q -F \"$PWD\" " TEST_BUILD "/libtensortape.a");
     does("! LC_ALL=C grep -q -F \"$PWD\" " TEST_BUILD "/sqrtdk");
 }
