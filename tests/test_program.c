@@ -659,9 +659,8 @@ START_TEST(the_examples_of_every_help_page_run) {
               "k v; do cp " GOLDEN "real/layer0_$n.npy " SCRATCH "examples/$n.npy; done"),
         0);
     const bool page = access(TEST_BUILD "/page/sqrtdk.html", R_OK) == 0; /* is built by itself */
-    for (int i = 0; i < COUNT; i++) /* merge has none, as it needs shares */
-        if (COMMANDS[i] != &MERGE_COMMAND && (page || COMMANDS[i] != &REPORT_COMMAND))
-            run_examples(COMMANDS[i]->name);
+    for (int i = 0; i < COUNT; i++)
+        if (page || COMMANDS[i] != &REPORT_COMMAND) run_examples(COMMANDS[i]->name);
 }
 END_TEST
 

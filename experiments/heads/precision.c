@@ -150,9 +150,6 @@ const char *rounding_stat_name(int i) {
     return NAMES[i];
 }
 
-const char PRECISION_INFINITE[] =
-    "inf: overflows in the format, or is exactly 0 in float64 and not in the format.\n";
-
 double precision_relative(double off, const double *x, tt_size n) {
     const double size = tt_norm(x, n);
     if (off == 0) return 0;

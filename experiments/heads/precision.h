@@ -78,7 +78,4 @@ const char *rounding_stat_name(int i);
  * finite or where |x| is 0. */
 double precision_relative(double off, const double *x, tt_size n);
 
-/* A table's last line where it says "inf". */
-extern const char PRECISION_INFINITE[];
-
 #endif

@@ -1,9 +1,10 @@
 #include "inspect/backward_report.h"
 
-#include <math.h>
+#include <string.h>
 
 #include "common/csv.h"
 #include "common/text.h"
+#include "heads/precision_table.h"
 
 void backward_report_signal(FILE *to, const layer_backward *layers, int count) {
     (void)fputs("layer,rows", to);
@@ -57,28 +58,14 @@ static void print_signal(FILE *to, const layer_backward *l) {
 }
 
 static void print_table(FILE *to, const layer_backward *l) {
-    static const char *const LINES[ROUNDING_STATS] = {
-        [ROUNDING_ZERO_ROWS] = "rows at 0",
-        [ROUNDING_MEDIAN_ROW] = "median row",
-        [ROUNDING_P90_ROW] = "90% row",
-        [ROUNDING_WHOLE] = "whole",
-    };
+    double error[PRECISION_PIPELINES][ROUNDING_STATS];
     bool infinite = false;
-    (void)fprintf(to, "%-8s %-10s", "format", "");
-    for (int p = 0; p < PRECISION_PIPELINES; p++)
-        (void)fprintf(to, " %*s", p < 2 ? 8 : 13, precision_pipeline_name(p));
-    (void)fputc('\n', to);
-    for (int f = 0; f < BACKWARD_FORMATS; f++)
-        for (int s = 0; s < ROUNDING_STATS; s++) {
-            (void)fprintf(to, "%-8s %-10s", s == 0 ? format_name(f) : "", LINES[s]);
-            for (int p = 0; p < PRECISION_PIPELINES; p++) {
-                const double x = l->error[f][p][s];
-                infinite = infinite || isinf(x);
-                (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, x);
-            }
-            (void)fputc('\n', to);
-        }
-    if (infinite) (void)fputs(PRECISION_INFINITE, to);
+    precision_table_head(to, false);
+    for (int f = 0; f < BACKWARD_FORMATS; f++) {
+        memcpy(error, l->error[f], sizeof error);
+        infinite = precision_table_rows(to, NULL, format_name(f), error) || infinite;
+    }
+    if (infinite) precision_table_infinite(to);
 }
 
 static void print_layer(FILE *to, const void *context) {

@@ -325,8 +325,7 @@ const command_spec REPORT_COMMAND = {
         "lists must lie beside it. The page is one file that works without a network. It has the "
         "settings, the first rows of each table, and the figures that scripts/plots drew "
         "(stem_*.svg in figures/ or beside FILE, if not older); of a run of stall also what stall "
-        "says, "
-        "and the losses or, where they take more than 1 MB, their medians over seeds.",
+        "says, and the losses or, where they take more than 1 MB, their medians over seeds.",
     .examples = EXAMPLES,
     .run = run_report,
     .operand = "FILE",

@@ -7,6 +7,7 @@
 #include "common/options.h"
 #include "common/stats.h"
 #include "common/text.h"
+#include "heads/precision_table.h"
 
 void report_csv(FILE *to, const rounding *r) {
     (void)fputs("seed,d_k,scale,format,pipeline", to);
@@ -40,31 +41,19 @@ static double median_of(const rounding *r, int scale, int format, int pipeline, 
 }
 
 static void print_table(FILE *to, const void *context) {
-    static const char *const LINES[ROUNDING_STATS] = {
-        [ROUNDING_ZERO_ROWS] = "rows at 0",
-        [ROUNDING_MEDIAN_ROW] = "median row",
-        [ROUNDING_P90_ROW] = "90% row",
-        [ROUNDING_WHOLE] = "whole",
-    };
     const rounding *r = context;
+    double of[PRECISION_PIPELINES][ROUNDING_STATS];
     bool infinite = false;
-    (void)fprintf(to, "%-6s %-8s %-10s", "scale", "format", "");
-    for (int p = 0; p < PRECISION_PIPELINES; p++)
-        (void)fprintf(to, " %*s", p < 2 ? 8 : 13, precision_pipeline_name(p));
-    (void)fputc('\n', to);
+    precision_table_head(to, true);
     for (int k = 0; k < r->config.scale_count; k++)
-        for (int f = 0; f < r->config.format_count; f++)
-            for (int s = 0; s < ROUNDING_STATS; s++) {
-                (void)fprintf(to, "%-6s %-8s %-10s", s == 0 ? r->config.scale[k]->name : "",
-                              s == 0 ? r->config.format[f]->name : "", LINES[s]);
-                for (int p = 0; p < PRECISION_PIPELINES; p++) {
-                    const double x = median_of(r, k, f, p, s);
-                    infinite = infinite || isinf(x);
-                    (void)fprintf(to, " %*.2g", p < 2 ? 8 : 13, x);
-                }
-                (void)fputc('\n', to);
-            }
-    if (infinite) (void)fputs(PRECISION_INFINITE, to);
+        for (int f = 0; f < r->config.format_count; f++) {
+            for (int p = 0; p < PRECISION_PIPELINES; p++)
+                for (int s = 0; s < ROUNDING_STATS; s++) of[p][s] = median_of(r, k, f, p, s);
+            infinite =
+                precision_table_rows(to, r->config.scale[k]->name, r->config.format[f]->name, of) ||
+                infinite;
+        }
+    if (infinite) precision_table_infinite(to);
 }
 
 void report_table(FILE *to, const rounding *r) {
